@@ -1,0 +1,37 @@
+# Sweepbook. `make help` lists the targets.
+export CGO_ENABLED ?= 0
+GO ?= go
+GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BUF ?= github.com/bufbuild/buf/cmd/buf@v1.59.0
+DEMO ?= demo
+
+.PHONY: help build test race lint vet fuzz bench generate check demo clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/sweepbook, one static binary
+	$(GO) build -trimpath -o bin/sweepbook ./cmd/sweepbook
+
+test: ## run every test
+	$(GO) test ./...
+
+race: ## run every test under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+vet: ## vet for every system we build for
+	$(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+	GOOS=windows GOARCH=amd64 $(GO) vet ./...
+
+lint: ## formatting and the linters of .golangci.yml
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) run $(GOLANGCI) run ./...
+
+check: vet test ## what CI runs
+
+demo: build ## the main job on a simulated GPU: study, winner, chart, report
+	bin/sweepbook demo $(DEMO)
+
+clean: ## remove what the other targets made
+	rm -rf bin demo

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/query"
+	"github.com/sweepbook/sweepbook/query/chart"
+)
+
+func (a *app) chartCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "chart",
+		Usage:     "draw the answer to a question",
+		ArgsUsage: "'QUESTION'",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "picture `FILE`, .png or .svg", Value: "chart.png"},
+			&cli.StringFlag{Name: "title", Usage: "`TEXT` above the picture; default the question"},
+			&cli.StringFlag{Name: "kind", Usage: "`KIND` of picture: bar or line; default by the answer"},
+			&cli.StringFlag{Name: "x", Usage: "`FIELD` along the axis of a line chart"},
+			&cli.StringFlag{Name: "value", Usage: "`COLUMN` to draw; default the first measured one"},
+			&cli.IntFlag{Name: "width", Usage: "in pixels", Value: 1200},
+			&cli.IntFlag{Name: "height", Usage: "in pixels", Value: 700},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			text, err := questionOf(cmd)
+			if err != nil {
+				return err
+			}
+			db, err := a.openRead(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			if err != nil {
+				return err
+			}
+			a.warnings(answer.Warnings)
+			if len(answer.Rows) == 0 {
+				a.fail(errors.New("chart: no trial qualifies, so there is nothing to draw"))
+				return quietError{exitNothing}
+			}
+			out := cmd.String("out")
+			picture, err := chart.Draw(answer, chart.Options{
+				Title: cmd.String("title"), Kind: cmd.String("kind"), X: cmd.String("x"), Value: cmd.String("value"),
+				Width: cmd.Int("width"), Height: cmd.Int("height"), SVG: filepath.Ext(out) == ".svg",
+			})
+			if err != nil {
+				return fmt.Errorf("chart: %w", err)
+			}
+			if err := writeFile(out, picture); err != nil {
+				return fmt.Errorf("chart: %w", err)
+			}
+			fmt.Fprintln(a.stdout, out)
+			return nil
+		},
+	})
+}
+
+// writeFile writes a whole file or nothing: beside it first, then renamed.
+func writeFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(data); err != nil {
+		return errors.Join(err, tmp.Close())
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

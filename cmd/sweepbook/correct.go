@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/query"
+	"github.com/sweepbook/sweepbook/store"
+)
+
+// The commands of this file change what is recorded, always as a dated assertion
+// beside what the source says.
+
+func (a *app) setCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "set",
+		Usage:     "record a value that a file does not know, or correct one",
+		ArgsUsage: "FIELD=EXPRESSION where CONDITION",
+		Description: "The expression may name fields of the trial: sweepbook set 'requested=completed where study == \"x\"'.\n" +
+			"The source's own value stays beside it; answers that rest on the correction say so.",
+		Action: a.setAction,
+	})
+}
+
+func (a *app) setAction(ctx context.Context, cmd *cli.Command) error {
+	assignment, condition, err := splitWhere(cmd, "set")
+	if err != nil {
+		return err
+	}
+	field, expression, ok := strings.Cut(assignment, "=")
+	field, expression = strings.TrimSpace(field), strings.TrimSpace(expression)
+	if !ok || field == "" || expression == "" || strings.HasPrefix(expression, "=") {
+		return usagef("set %q: want FIELD=EXPRESSION where CONDITION", assignment)
+	}
+	if err := core.CheckFieldName(field); err != nil {
+		return usagef("set: %v", err)
+	}
+	db, err := a.openExisting(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	answer, err := a.selectTrials(ctx, db, "id, ("+expression+") as new_value", condition)
+	if err != nil && f(expression) {
+		// A bare word that is no field is a text: set gpu=H100.
+		answer, err = a.selectTrials(ctx, db, "id", condition)
+	}
+	if err != nil {
+		return err
+	}
+	var sets []core.Assertion
+	for _, row := range answer.Rows {
+		id, err := core.ParseID(row[0].Text)
+		if err != nil {
+			return err
+		}
+		value := core.ParseValue(strings.Trim(expression, `"'`))
+		if len(row) > 1 {
+			value = row[1]
+		}
+		if value.IsMissing() {
+			a.warn("trial %s: %s is unknown, nothing set", id, expression)
+			continue
+		}
+		sets = append(sets, core.Assertion{Trial: id, Verb: "set", Field: field, New: value, When: a.now().UTC(), Why: assignment + " where " + condition})
+	}
+	return a.assert(ctx, db, sets, fmt.Sprintf("set %s", field))
+}
+
+// f reports whether an expression is a single word, which may be meant as text.
+func f(expression string) bool { return !strings.ContainsAny(expression, " ()+*/") }
+
+// splitWhere separates what to do from the condition, at the last word "where".
+func splitWhere(cmd *cli.Command, verb string) (what, condition string, err error) {
+	text := strings.TrimSpace(strings.Join(cmd.Args().Slice(), " "))
+	at := strings.LastIndex(" "+text, " where ")
+	if at < 0 {
+		return "", "", usageError{hinted{fmt.Errorf("%s: no condition given", verb), verb + " … where CONDITION; where true means every trial"}}
+	}
+	return strings.TrimSpace(text[:at]), strings.TrimSpace(text[at+len("where "):]), nil
+}
+
+func (a *app) selectTrials(ctx context.Context, db *store.DB, columns, condition string) (*query.Answer, error) {
+	return query.Run(ctx, db, "show "+columns+" where "+condition, query.Options{Now: a.now()})
+}
+
+func (a *app) assert(ctx context.Context, db *store.DB, sets []core.Assertion, what string) error {
+	if len(sets) == 0 {
+		a.fail(errors.New(what + ": no trial meets the condition"))
+		return quietError{exitNothing}
+	}
+	n, err := db.Set(ctx, sets)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	fmt.Fprintf(a.stdout, "%s: %d trials\n", what, n)
+	return nil
+}
+
+// textAssertion makes the commands that attach a text to trials.
+func (a *app) textAssertion(verb, usage, argument string) *cli.Command {
+	return a.command(&cli.Command{
+		Name: verb, Usage: usage, ArgsUsage: argument + " where CONDITION",
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			text, condition, err := splitWhere(cmd, verb)
+			if err != nil {
+				return err
+			}
+			if text == "" && verb != "retract" {
+				return usagef("%s: want %s where CONDITION", verb, argument)
+			}
+			db, err := a.openExisting(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			answer, err := a.selectTrials(ctx, db, "id", condition)
+			if err != nil {
+				return err
+			}
+			var sets []core.Assertion
+			for _, row := range answer.Rows {
+				id, err := core.ParseID(row[0].Text)
+				if err != nil {
+					return err
+				}
+				sets = append(sets, core.Assertion{Trial: id, Verb: verb, New: core.OptionalText(text), When: a.now().UTC(), Why: "where " + condition})
+			}
+			return a.assert(ctx, db, sets, verb)
+		},
+	})
+}
+
+func (a *app) tagCommand() *cli.Command {
+	return a.textAssertion("tag", "give trials a tag", "TAG")
+}
+
+func (a *app) noteCommand() *cli.Command {
+	return a.textAssertion("note", "attach a remark to trials", "TEXT")
+}
+
+func (a *app) retractCommand() *cli.Command {
+	return a.textAssertion("retract", "take trials out of every ranking, with a reason", "REASON")
+}
+
+func (a *app) deleteCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "delete",
+		Usage:     "remove trials for good; a later import does not bring them back",
+		ArgsUsage: "REASON where CONDITION",
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			reason, condition, err := splitWhere(cmd, "delete")
+			if err != nil {
+				return err
+			}
+			db, err := a.openExisting(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			answer, err := a.selectTrials(ctx, db, "id", condition)
+			if err != nil {
+				return err
+			}
+			var ids []core.ID
+			for _, row := range answer.Rows {
+				id, err := core.ParseID(row[0].Text)
+				if err != nil {
+					return err
+				}
+				ids = append(ids, id)
+			}
+			if len(ids) == 0 {
+				a.fail(errors.New("delete: no trial meets the condition"))
+				return quietError{exitNothing}
+			}
+			n, err := db.Delete(ctx, ids, reason)
+			if err != nil {
+				return fmt.Errorf("delete: %w", err)
+			}
+			fmt.Fprintf(a.stdout, "delete: %d trials\n", n)
+			return nil
+		},
+	})
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/store"
+)
+
+// databasePath finds the history: --db, then $SWEEPBOOK_DB, then the nearest
+// .sweepbook/history.db upward, then the one of the user. why names the rule.
+func (a *app) databasePath(cmd *cli.Command) (path, why string, err error) {
+	if p := cmd.String("db"); p != "" {
+		return p, "--db", nil
+	}
+	if p := a.getenv("SWEEPBOOK_DB"); p != "" {
+		return p, "$SWEEPBOOK_DB", nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", "", fmt.Errorf("find history: %w", err)
+	}
+	for {
+		p := filepath.Join(dir, ".sweepbook", "history.db")
+		if _, err := os.Stat(p); err == nil {
+			return p, "nearest .sweepbook folder", nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	data := a.getenv("XDG_DATA_HOME")
+	if data == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", "", hinted{fmt.Errorf("find history: %w", err), "name one with --db FILE"}
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(data, "sweepbook", "history.db"), "the user's data folder", nil
+}
+
+// openRead opens an existing history for questions.
+func (a *app) openRead(ctx context.Context, cmd *cli.Command) (*store.DB, error) {
+	path, why, err := a.databasePath(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, hinted{fmt.Errorf("no history at %s (by %s)", path, why), "import results or run a study first, or name a history with --db FILE"}
+	}
+	return store.Open(ctx, path, store.Options{ReadOnly: true, MustExist: true, Now: a.now, SweepbookVersion: version()})
+}
+
+// openWrite opens the history for recording and makes it when there is none.
+func (a *app) openWrite(ctx context.Context, cmd *cli.Command) (*store.DB, error) {
+	path, _, err := a.databasePath(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, path, store.Options{Now: a.now, SweepbookVersion: version()})
+}
+
+// openExisting opens the history for changes of what is recorded.
+func (a *app) openExisting(ctx context.Context, cmd *cli.Command) (*store.DB, error) {
+	path, why, err := a.databasePath(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, hinted{fmt.Errorf("no history at %s (by %s)", path, why), "name a history with --db FILE"}
+	}
+	return store.Open(ctx, path, store.Options{MustExist: true, Now: a.now, SweepbookVersion: version()})
+}
+
+func (a *app) whereCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:  "where",
+		Usage: "print which history is used, and why",
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			path, why, err := a.databasePath(cmd)
+			if err != nil {
+				return err
+			}
+			state := "not there yet"
+			if info, err := os.Stat(path); err == nil {
+				state = fmt.Sprintf("%d bytes", info.Size())
+			}
+			return a.table(cmd, textTable([]string{"history", "found_by", "state"}, [][]string{{path, why, state}}))
+		},
+	})
+}
+
+func needLinux(what string) error {
+	if runtime.GOOS == "linux" {
+		return nil
+	}
+	return hinted{fmt.Errorf("%s needs Linux; this is %s", what, runtime.GOOS), "reading a history, queries, charts and reports work here"}
+}

@@ -1,0 +1,110 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rules is the drawing of the house: what each package may import of ours and
+// of others. Arrows point down only. A package that is not listed is a fault, so
+// that a new one must state its rule here.
+var rules = map[string][]string{
+	"core":                nil, // the standard library only
+	"core/stats":          nil,
+	"core/load":           {"core", "core/stats"},
+	"core/ingest":         {"core"},
+	"core/study":          {"core", "core/load", "core/stats", "github.com/goccy/go-yaml"},
+	"migrations":          nil,
+	"store":               {"core", "migrations", "modernc.org/sqlite", "golang.org/x/sys"},
+	"query":               {"core", "core/stats", "github.com/expr-lang/expr"},
+	"query/chart":         {"core", "query", "github.com/wcharczuk/go-chart", "github.com/golang/freetype", "golang.org/x/image"},
+	"query/report":        {"core", "core/stats", "query", "query/chart"},
+	"plugins":             {"core", "plugins/internal/pb", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"},
+	"plugins/internal/pb": {"google.golang.org/grpc", "google.golang.org/protobuf"},
+	"plugins/proto":       nil,
+	"plugins/enginetest":  {"core", "plugins", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},
+	"plugins/supervise":   {"core", "golang.org/x/sys"},
+	"plugins/sim":         {"core", "core/load"},
+	"examples":            nil,
+	"cmd/sweepbook": {"core", "core/ingest", "core/study", "examples", "plugins", "plugins/sim", "plugins/supervise",
+		"query", "query/chart", "query/report", "store", "github.com/urfave/cli/v3", "golang.org/x/term"},
+}
+
+const module = "github.com/sweepbook/sweepbook/"
+
+// violations lists every import that the rules do not allow.
+func violations(imports map[string][]string, rules map[string][]string) []string {
+	var out []string
+	for pkg, list := range imports {
+		allowed, known := rules[pkg]
+		if !known {
+			out = append(out, fmt.Sprintf("package %s has no import rule", pkg))
+			continue
+		}
+		for _, path := range list {
+			ours, isOurs := strings.CutPrefix(path, module)
+			if !isOurs && !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
+				continue // standard library
+			}
+			ok := slices.ContainsFunc(allowed, func(a string) bool {
+				if isOurs {
+					return a == ours
+				}
+				return path == a || strings.HasPrefix(path, a+"/")
+			})
+			if !ok {
+				out = append(out, fmt.Sprintf("%s imports %s", pkg, path))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestImportRules(t *testing.T) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = "../.."
+	data, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	imports := map[string][]string{}
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	for dec.More() {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&pkg); err != nil {
+			t.Fatal(err)
+		}
+		imports[strings.TrimPrefix(pkg.ImportPath, module)] = pkg.Imports
+	}
+	if len(imports) < 10 {
+		t.Fatalf("go list found %d packages", len(imports))
+	}
+	for _, v := range violations(imports, rules) {
+		t.Error(v)
+	}
+}
+
+func TestImportRulesFailWhenBroken(t *testing.T) {
+	for name, imports := range map[string]map[string][]string{
+		"core imports the store":        {"core": {module + "store"}},
+		"store imports query":           {"store": {module + "query"}},
+		"core imports another's module": {"core": {"github.com/expr-lang/expr"}},
+		"a package without a rule":      {"util": nil},
+	} {
+		if len(violations(imports, rules)) != 1 {
+			t.Errorf("%s: not noticed", name)
+		}
+	}
+	fine := map[string][]string{"store": {"context", "database/sql", module + "core", "modernc.org/sqlite/lib"}}
+	if got := violations(fine, rules); len(got) != 0 {
+		t.Errorf("allowed imports reported: %v", got)
+	}
+}

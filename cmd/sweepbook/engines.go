@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/sim"
+	"github.com/sweepbook/sweepbook/plugins/supervise"
+)
+
+func (a *app) enginesCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:  "engines",
+		Usage: "list the engines that can be launched here",
+		Commands: []*cli.Command{
+			a.command(&cli.Command{
+				Name: "knobs", Usage: "list the knobs that an engine documents", ArgsUsage: "ENGINE",
+				Action: a.knobsAction,
+			}),
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return unknownCommand(ctx, cmd)
+			}
+			var rows [][]string
+			for _, name := range builtins() {
+				rows = append(rows, []string{name, "built in", ""})
+			}
+			found, err := plugins.Discover(a.pluginPath())
+			if err != nil {
+				return err
+			}
+			for _, spec := range found {
+				rows = append(rows, []string{spec.Name, "plugin", spec.Path})
+			}
+			return a.table(cmd, textTable([]string{"engine", "kind", "path"}, rows))
+		},
+	})
+}
+
+func (a *app) knobsAction(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 1 {
+		return usagef("engines knobs: want the name of one engine")
+	}
+	session, err := a.opener(&plugins.Host{})(ctx, cmd.Args().First())
+	if err != nil {
+		return err
+	}
+	defer session.Close(context.WithoutCancel(ctx))
+	info, err := session.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("engine %s: %w", cmd.Args().First(), err)
+	}
+	var rows [][]string
+	for _, k := range info.Knobs {
+		rows = append(rows, []string{k.Name, k.Flag, k.Type.String(), k.Default.String(), k.Doc})
+	}
+	return a.table(cmd, textTable([]string{"knob", "flag", "type", "default", "what"}, rows))
+}
+
+// engineServe is the body of a built-in engine's plugin process.
+func (a *app) engineServe(args []string) int {
+	var engine core.Engine
+	if len(args) == 1 && args[0] == "sim" {
+		engine = sim.New("")
+	}
+	if engine == nil {
+		fmt.Fprintf(a.stderr, "sweepbook: engine-serve is started by sweepbook itself\n")
+		return exitUsage
+	}
+	plugins.Serve(engine)
+	return exitOK
+}
+
+func simServer(args []string, stdout, stderr io.Writer) int {
+	return sim.ServerMain(args, stdout, stderr)
+}
+
+func (a *app) gpuCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:  "gpu",
+		Usage: "look after what runs on the GPUs",
+		Commands: []*cli.Command{
+			a.command(&cli.Command{
+				Name: "reap", Usage: "end servers that a dead run left behind; nothing that is not provably ours",
+				Action: func(ctx context.Context, cmd *cli.Command) error {
+					if err := needLinux("gpu reap"); err != nil {
+						return err
+					}
+					reaped, err := supervise.Reap(ctx, nil, launchMarker)
+					if err != nil {
+						return fmt.Errorf("gpu reap: %w", err)
+					}
+					var rows [][]string
+					for _, p := range reaped {
+						rows = append(rows, []string{fmt.Sprint(p.PID), p.Command})
+					}
+					return a.table(cmd, textTable([]string{"pid", "command"}, rows))
+				},
+			}),
+		},
+	})
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/core/study"
+	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/query"
+)
+
+func (a *app) planCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "plan",
+		Usage:     "print every command, launch and trial of a study, and what it may cost",
+		ArgsUsage: "STUDY.yaml",
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := checkFormat(cmd); err != nil {
+				return err
+			}
+			file, err := readStudy(cmd, "plan")
+			if err != nil {
+				return err
+			}
+			var durations study.Durations
+			// The history serves for estimates and for its knob names only, so a
+			// plan works where there is none yet.
+			var src query.Source = nothing{}
+			if db, err := a.openRead(ctx, cmd); err == nil {
+				defer db.Close()
+				src = db
+				if durations, err = a.seen(ctx, db); err != nil {
+					return err
+				}
+			}
+			if err := study.Check(ctx, file, a.judgeOf(src, file)); err != nil {
+				return err
+			}
+			outline, err := study.NewOutline(ctx, file, a.opener(&plugins.Host{}), durations)
+			if err != nil {
+				return err
+			}
+			return a.outline(cmd, outline)
+		},
+	})
+}
+
+func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
+	if cmd.String("output") != "table" {
+		var rows [][]string
+		for i, l := range o.Launches {
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, strings.Join(l.Argv, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
+		}
+		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "trials", "repeats"}, rows))
+	}
+	for i, l := range o.Launches {
+		fmt.Fprintf(a.stdout, "launch %d  %s: %s\n", i+1, l.Stage, l.Option)
+		if l.When != "" {
+			fmt.Fprintf(a.stdout, "  only when  %s\n", l.When)
+		}
+		if l.OnTopOf != "" {
+			fmt.Fprintf(a.stdout, "  on top of  %s\n", l.OnTopOf)
+		}
+		fmt.Fprintf(a.stdout, "  command    %s\n", strings.Join(l.Argv, " "))
+		for _, t := range l.Trials {
+			fmt.Fprintf(a.stdout, "  trial      %s × %d\n", t, l.Repeats)
+		}
+	}
+	fmt.Fprintf(a.stdout, "\nat most %d launches, %d trials, about %.1f GPU hours (%s)\n", len(o.Launches), o.Trials, o.GPUHours, o.Assumed)
+	return nil
+}
+
+// seen reads how long launches and trials took in this history.
+func (a *app) seen(ctx context.Context, src query.Source) (study.Durations, error) {
+	d := study.Durations{Trial: map[string]time.Duration{}}
+	answer, err := query.Run(ctx, src, `show workload, median(duration_s), median(ready_s) where tool == "sweepbook" and status == "ok" by workload`, query.Options{Now: a.now()})
+	if err != nil {
+		return d, err
+	}
+	for _, row := range answer.Rows {
+		d.Trial[row[0].Text] = time.Duration(row[1].Num * float64(time.Second))
+		d.Ready = max(d.Ready, time.Duration(row[2].Num*float64(time.Second)))
+	}
+	return d, nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/query"
+)
+
+func (a *app) queryCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "query",
+		Usage:     "ask the history a question",
+		ArgsUsage: "'QUESTION'",
+		Description: "For example: sweepbook query 'max total_tps where success_rate == 1 by workload'\n" +
+			"sweepbook fields lists what can be asked for.",
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			text, err := questionOf(cmd)
+			if err != nil {
+				return err
+			}
+			db, err := a.openRead(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			if err != nil {
+				return err
+			}
+			return a.answer(cmd, answer)
+		},
+	})
+}
+
+// questionOf joins the arguments, so that an unquoted question works where the
+// shell leaves it whole.
+func questionOf(cmd *cli.Command) (string, error) {
+	if err := checkFormat(cmd); err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(strings.Join(cmd.Args().Slice(), " "))
+	if text == "" {
+		return "", usageError{hinted{errNoQuestion, "sweepbook query 'max total_tps where success_rate == 1'"}}
+	}
+	return text, nil
+}
+
+// answer writes an answer; an empty one ends with its own code.
+func (a *app) answer(cmd *cli.Command, answer *query.Answer) error {
+	if cmd.String("output") == "json" {
+		if err := a.writeJSON(answer); err != nil {
+			return err
+		}
+	} else if len(answer.Rows) > 0 {
+		if err := a.table(cmd, table{answer.Columns, answer.Rows}); err != nil {
+			return err
+		}
+	}
+	if cmd.String("output") == "table" {
+		a.say("%s", accounting(answer))
+	}
+	a.warnings(answer.Warnings)
+	if len(answer.Rows) == 0 {
+		return quietError{exitNothing}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/study"
+	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/supervise"
+	"github.com/sweepbook/sweepbook/store"
+)
+
+func (a *app) runCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "run",
+		Usage:     "carry out a study; run it again to resume",
+		ArgsUsage: "STUDY.yaml",
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := needLinux("run"); err != nil {
+				return err
+			}
+			file, err := readStudy(cmd, "run")
+			if err != nil {
+				return err
+			}
+			db, err := a.openWrite(ctx, cmd)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return a.runStudy(ctx, cmd, db, file)
+		},
+	})
+}
+
+func readStudy(cmd *cli.Command, verb string) (*study.File, error) {
+	if cmd.Args().Len() != 1 {
+		return nil, usageError{hinted{fmt.Errorf("%s: want one study file", verb), "sweepbook " + verb + " study.yaml"}}
+	}
+	return study.Read(cmd.Args().First())
+}
+
+// runStudy checks the study as a whole before anything is launched, takes hold of
+// it, clears what a dead run left, and runs.
+func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File) error {
+	s := &file.Study
+	j := a.judgeOf(db, file)
+	if err := study.Check(ctx, file, j); err != nil {
+		return err
+	}
+	for name := range s.Engines {
+		if _, err := a.engineSpec(name); err != nil {
+			return file.Fault("engines."+name, err)
+		}
+	}
+	release, err := db.HoldStudy(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := a.recover(ctx, db, s.Name); err != nil {
+		return err
+	}
+	resolved, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("study %s: %w", s.Name, err)
+	}
+	if err := db.SaveStudy(ctx, s.Name, resolved, a.now().UTC()); err != nil {
+		return fmt.Errorf("study %s: %w", s.Name, err)
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("host name: %w", err)
+	}
+	host := &plugins.Host{}
+	ui := newProgress(a)
+	runner := &study.Runner{
+		File: file, Store: runStore{db}, Judge: j, Open: a.opener(host), Start: startServer,
+		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Now: a.now,
+		Events: ui.event, Stopping: a.stopping,
+	}
+	a.interrupt.Store(true)
+	res, err := runner.Run(ctx)
+	ui.end()
+	return a.runDone(cmd, file, res, err)
+}
+
+// workDir is where launches keep their files and logs: beside the history.
+func workDir(db string) string {
+	abs, err := filepath.Abs(db)
+	if err != nil {
+		abs = db
+	}
+	return filepath.Join(filepath.Dir(abs), "launches")
+}
+
+// recover ends what an earlier run left and marks its open trials as lost. The
+// study is held, so that no living run can be meant.
+func (a *app) recover(ctx context.Context, db *store.DB, name string) error {
+	lost, err := db.ReapLost(ctx, name)
+	if err != nil {
+		return fmt.Errorf("study %s: %w", name, err)
+	}
+	if lost > 0 {
+		a.warn("%d trials of an earlier run were cut off; they are kept as lost and run again", lost)
+	}
+	return nil
+}
+
+func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err error) error {
+	fmt.Fprintf(a.stderr, "%d trials measured, %d failed, %d known before\n", res.Ran, res.Failed, res.Known)
+	switch {
+	case errors.Is(err, study.ErrStopped):
+		return hinted{err, "sweepbook run " + file.Path + " goes on where it stopped"}
+	case err != nil:
+		return err
+	}
+	if len(res.Winners) == 0 {
+		a.warn("no trial on %s meets the objective: %s", file.Study.DecideOn, file.Study.Objective)
+	}
+	var rows [][]string
+	for _, c := range []struct {
+		name   string
+		config core.Config
+	}{{"baseline", res.Baseline}, {"winner", res.Winner}} {
+		rows = append(rows, []string{c.name, c.config.Hash(), study.Describe(c.config)})
+	}
+	if err := a.table(cmd, textTable([]string{"role", "config", "configuration"}, rows)); err != nil {
+		return err
+	}
+	a.hint("sweepbook report " + file.Study.Name)
+	return nil
+}
+
+// hidden serves the commands that this binary calls itself by; they are no part
+// of the command line for people.
+func (a *app) hidden(args []string) (int, bool) {
+	if len(args) < 2 {
+		return 0, false
+	}
+	switch args[1] {
+	case "shim":
+		return supervise.ShimMain(args[2:]), true
+	case "engine-serve":
+		return a.engineServe(args[2:]), true
+	case "sim-server":
+		return simServer(args[2:], a.stdout, a.stderr), true
+	}
+	return 0, false
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/study"
+	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/supervise"
+	"github.com/sweepbook/sweepbook/query"
+	"github.com/sweepbook/sweepbook/store"
+)
+
+// This file hands the packages to each other: only here do store, query and
+// plugins meet.
+
+// builtins are the engines inside this binary.
+func builtins() []string { return []string{"sim"} }
+
+// runStore is the history as core/study wants it.
+type runStore struct{ *store.DB }
+
+func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error) {
+	var ids []core.ID
+	sel := core.Select{Columns: []string{"id"}, Where: []core.Cond{{Field: "study", Op: core.OpEq, Values: []core.Value{core.String(name)}}}}
+	for row, err := range s.Rows(ctx, sel) {
+		if err != nil {
+			return nil, err
+		}
+		id, err := core.ParseID(row[0].Text)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return s.TrialsByID(ctx, ids)
+}
+
+// judge answers a study's questions with the query language.
+type judge struct {
+	src query.Source
+	app *app
+}
+
+func (j judge) Check(ctx context.Context, objective string) error {
+	q, err := query.Parse(objective)
+	if err != nil {
+		return err
+	}
+	names, err := j.src.Names(ctx)
+	if err != nil {
+		return err
+	}
+	return q.Check(names)
+}
+
+func (j judge) CheckCondition(ctx context.Context, condition string) error {
+	return j.Check(ctx, "show id where "+condition)
+}
+
+func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]core.ID, error) {
+	if len(among) == 0 {
+		return nil, nil
+	}
+	answer, err := query.Run(ctx, subset{j.src, among}, objective, query.Options{Now: j.app.now()})
+	if err != nil {
+		return nil, err
+	}
+	return idsOf(answer)
+}
+
+func (j judge) Holds(ctx context.Context, condition string, trial core.ID) (bool, error) {
+	answer, err := query.Run(ctx, subset{j.src, []core.ID{trial}}, "show id where "+condition, query.Options{Now: j.app.now()})
+	if err != nil {
+		return false, err
+	}
+	return len(answer.Rows) == 1, nil
+}
+
+func idsOf(answer *query.Answer) ([]core.ID, error) {
+	column := answer.Column("id")
+	if column < 0 {
+		return nil, fmt.Errorf("objective: the answer names no trial: ask for max or min")
+	}
+	var ids []core.ID
+	for _, row := range answer.Rows {
+		id, err := core.ParseID(row[column].Text)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// subset is a history of a few of another's trials.
+type subset struct {
+	query.Source
+	ids []core.ID
+}
+
+func (s subset) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
+	values := make([]core.Value, len(s.ids))
+	for i, id := range s.ids {
+		values[i] = core.String(id.String())
+	}
+	sel.Where = append(slices.Clone(sel.Where), core.Cond{Field: "id", Op: core.OpIn, Values: values})
+	return s.Source.Rows(ctx, sel)
+}
+
+// withKnobs is a history in which a study's own knobs may be named before any
+// trial has recorded them.
+type withKnobs struct {
+	query.Source
+	knobs []string
+}
+
+func (w withKnobs) Names(ctx context.Context) (core.Names, error) {
+	names, err := w.Source.Names(ctx)
+	names.Knobs = append(slices.Clone(names.Knobs), w.knobs...)
+	return names, err
+}
+
+// judgeOf answers the questions of one study.
+func (a *app) judgeOf(src query.Source, file *study.File) judge {
+	knobs := file.Study.Baseline.Knobs.Names()
+	for _, stage := range file.Study.Stages {
+		for _, option := range stage.Try {
+			knobs = append(knobs, option.Change.Knobs.Names()...)
+		}
+	}
+	return judge{withKnobs{src, knobs}, a}
+}
+
+// opener opens engines as plugin processes: a built-in is this binary again.
+func (a *app) opener(host *plugins.Host) func(context.Context, string) (*study.Session, error) {
+	return func(ctx context.Context, engine string) (*study.Session, error) {
+		spec, err := a.engineSpec(engine)
+		if err != nil {
+			return nil, err
+		}
+		client, err := host.Start(ctx, spec)
+		if err != nil {
+			return nil, fmt.Errorf("engine %s: %w", engine, err)
+		}
+		return &study.Session{Engine: client, SHA256: client.SHA256(), Close: client.Close}, nil
+	}
+}
+
+func (a *app) engineSpec(engine string) (plugins.Spec, error) {
+	if slices.Contains(builtins(), engine) {
+		return plugins.Builtin(engine)
+	}
+	found, err := plugins.Discover(a.pluginPath())
+	if err != nil {
+		return plugins.Spec{}, err
+	}
+	names := builtins()
+	for _, spec := range found {
+		if spec.Name == engine {
+			return spec, nil
+		}
+		names = append(names, spec.Name)
+	}
+	msg := fmt.Errorf("unknown engine %q: %w", engine, core.ErrNotFound)
+	hint := "sweepbook engines lists what is here"
+	if near := core.NearestNames(engine, names); len(near) > 0 {
+		hint = fmt.Sprintf("nearest: %s; %s", near[0], hint)
+	}
+	return plugins.Spec{}, hinted{msg, hint}
+}
+
+// pluginPath is where engines of other people are looked for.
+func (a *app) pluginPath() []string {
+	path := filepath.SplitList(a.getenv("SWEEPBOOK_PLUGIN_PATH"))
+	data := a.getenv("XDG_DATA_HOME")
+	if data == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			data = filepath.Join(home, ".local", "share")
+		}
+	}
+	if data != "" {
+		path = append(path, filepath.Join(data, "sweepbook", "plugins"))
+	}
+	return path
+}
+
+// startServer starts a server under the shim.
+func startServer(ctx context.Context, spec study.ProcessSpec) (study.Process, error) {
+	return supervise.Start(ctx, supervise.Spec{
+		ShimArgs: []string{"shim"}, Argv: spec.Process.Argv, Env: serverEnv(spec.Process.Env), Dir: spec.Dir,
+		LogPath: spec.LogPath, Marker: launchMarker + spec.Launch.String(),
+	})
+}
+
+// launchMarker stands in the environment of every server that we start, so that
+// what is left of a dead run can be recognised as ours.
+const launchMarker = "SWEEPBOOK_LAUNCH="
+
+// serverEnv is the allow-listed environment of this process with the plan's own.
+func serverEnv(own map[string]string) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "HF_HOME", "XDG_CACHE_HOME"} {
+		if v, ok := os.LookupEnv(name); ok {
+			if _, given := own[name]; !given {
+				env = append(env, name+"="+v)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		env = append(env, name+"="+own[name])
+	}
+	return env
+}

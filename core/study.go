@@ -1,0 +1,60 @@
+package core
+
+import "time"
+
+// Study is a named question: which configuration of which engines serves this
+// model on this hardware best. It is made from a study file.
+type Study struct {
+	Name      string            `json:"name"`
+	Model     string            `json:"model"`
+	Hardware  Hardware          `json:"hardware"`
+	Engines   map[string]Origin `json:"engines"` // by engine name
+	Workloads []NamedWorkload   `json:"workloads"`
+	Objective string            `json:"objective"` // a query
+	DecideOn  string            `json:"decide_on"` // the workload that stages are judged on
+	Baseline  Config            `json:"baseline"`
+	Stages    []Stage           `json:"stages"`
+	Verify    Verify            `json:"verify"`
+	Run       RunRules          `json:"run"`
+}
+
+// Hardware is what a study is meant for.
+type Hardware struct {
+	GPU           string  `json:"gpu,omitempty"`
+	GPUs          int     `json:"gpus,omitempty"`
+	USDPerGPUHour float64 `json:"usd_per_gpu_hour,omitempty"`
+}
+
+// Origin says where an engine comes from: exactly one of the forms, or a version
+// found on the path.
+type Origin struct {
+	Version string `json:"version,omitempty"`
+	Image   string `json:"image,omitempty"`
+	Venv    string `json:"venv,omitempty"`
+	Cmd     string `json:"cmd,omitempty"`
+	URL     string `json:"url,omitempty"`
+}
+
+// NamedWorkload is a workload of a study with the loads that it is asked at. The
+// loads run one after the other on one launch: a curve.
+type NamedWorkload struct {
+	Workload Workload `json:"workload"`
+	Loads    []Load   `json:"loads"`
+}
+
+// Verify says which configurations are measured on which workloads at the end.
+type Verify struct {
+	Configs   []string `json:"configs,omitempty"`   // "baseline", "winner"
+	Workloads []string `json:"workloads,omitempty"` // names; nil means none
+}
+
+// RunRules are how a study is carried out.
+type RunRules struct {
+	Secrets        []string      `json:"secrets,omitempty"` // names only
+	WarmupRequests string        `json:"warmup_requests,omitempty"`
+	ReadyTimeout   time.Duration `json:"ready_timeout"`
+	TrialTimeout   time.Duration `json:"trial_timeout"`
+	Repeats        int           `json:"repeats"`
+	GPUHours       float64       `json:"gpu_hours,omitempty"` // budget; 0 is none
+	Retries        int           `json:"retries"`             // further attempts after an infrastructure failure
+}

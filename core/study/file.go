@@ -1,0 +1,197 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// File is a study file as read: the study, and what belongs to this machine
+// alone.
+type File struct {
+	Path  string
+	Study core.Study
+	Local Local
+	// places remembers where a value stands, for faults that show later.
+	places map[string]ast.Node
+}
+
+// Local is what a local.yaml beside the study says of this machine. It is kept
+// out of version control, so that the study runs elsewhere unchanged.
+type Local struct {
+	DataDir  string            // where data set files lie; default: beside the study
+	GPUs     []string          // UUIDs or indexes to use
+	PortBase int               // first port for servers
+	Models   map[string]string // model or checkpoint name -> path here
+}
+
+// Read reads a study file and the local.yaml beside it. Every fault is a
+// *FileError with a line.
+func Read(path string) (*File, error) {
+	f := &File{Path: path, places: map[string]ast.Node{}}
+	root, in, err := parse(path)
+	if err != nil {
+		return nil, err
+	}
+	f.study(node{in, root, ""})
+	if in.err != nil {
+		return nil, in.err
+	}
+	local := filepath.Join(filepath.Dir(path), "local.yaml")
+	if _, err := os.Stat(local); err == nil {
+		root, in, err := parse(local)
+		if err != nil {
+			return nil, err
+		}
+		f.local(node{in, root, ""})
+		if in.err != nil {
+			return nil, in.err
+		}
+	}
+	return f, nil
+}
+
+func parse(path string) (ast.Node, *reader, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("study file: %w", err)
+	}
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		fault := &FileError{File: path, Msg: err.Error()}
+		var ye yaml.Error
+		if errors.As(err, &ye) {
+			fault.Msg = ye.GetMessage()
+			if tok := ye.GetToken(); tok != nil && tok.Position != nil {
+				fault.Line, fault.Col = tok.Position.Line, tok.Position.Column
+			}
+		}
+		return nil, nil, fault
+	}
+	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
+		return nil, nil, &FileError{File: path, Msg: "the file is empty"}
+	}
+	if len(tree.Docs) > 1 {
+		return nil, nil, &FileError{File: path, Msg: "one study a file: a second document (---) stands here"}
+	}
+	return tree.Docs[0].Body, &reader{file: path}, nil
+}
+
+// Fault makes an error of the study file at the place of a key that Read has
+// seen ("objective", "stages[1].when"); other keys give an error without a line.
+func (f *File) Fault(key string, err error) error {
+	r := &reader{file: f.Path}
+	r.fail(f.places[key], "%s: %v", key, err)
+	return r.err
+}
+
+func (f *File) remember(n node) { f.places[n.key] = n.ast }
+
+func (f *File) study(root node) {
+	s := &f.Study
+	s.Run = core.RunRules{WarmupRequests: "0", ReadyTimeout: defaultReady, TrialTimeout: defaultTrial, Repeats: 1, Retries: 1}
+	var defaults loadSpec
+	var workloads node
+	var haveWorkloads bool
+	root.mapping(map[string]func(node){
+		"study": func(n node) { s.Name = n.text() },
+		"model": func(n node) {
+			n.mapping(map[string]func(node){"name": func(n node) { s.Model = n.text() }})
+		},
+		"hardware":  func(n node) { f.hardware(n) },
+		"engines":   func(n node) { f.engines(n) },
+		"run":       func(n node) { f.run(n) },
+		"load":      func(n node) { defaults = readLoad(n) },
+		"workloads": func(n node) { workloads, haveWorkloads = n, true },
+		"objective": func(n node) { s.Objective = n.text(); f.remember(n) },
+		"decide_on": func(n node) { s.DecideOn = n.text(); f.remember(n) },
+		"baseline":  func(n node) { s.Baseline = f.config(n); f.remember(n) },
+		"stages":    func(n node) { f.stages(n) },
+		"verify":    func(n node) { f.verify(n) },
+	})
+	if haveWorkloads {
+		f.workloads(workloads, defaults)
+	}
+	f.complete(root)
+}
+
+// complete checks what must be there and what must fit together.
+func (f *File) complete(root node) {
+	s := &f.Study
+	need := func(ok bool, key, what string) {
+		if !ok {
+			root.fail("%s is missing: %s", key, what)
+		}
+	}
+	need(s.Name != "", "study", "the name under which the trials are kept")
+	need(s.Model != "", "model.name", "what is served")
+	need(len(s.Workloads) > 0, "workloads", "at least one")
+	need(s.Objective != "", "objective", `a query such as: max total_tps where success_rate == 1`)
+	need(s.Baseline.Engine != "", "baseline.engine", "the engine that everything is compared with")
+	if root.in.err != nil {
+		return
+	}
+	if s.DecideOn == "" {
+		s.DecideOn = s.Workloads[0].Workload.Name
+	}
+	if workload(s, s.DecideOn) == nil {
+		root.in.fail(f.places["decide_on"], "decide_on: no workload is named %q%s", s.DecideOn, didYouMean(s.DecideOn, workloadNames(s)))
+	}
+	f.checkEngine("baseline", s.Baseline.Engine, root)
+	for i, stage := range s.Stages {
+		for j, option := range stage.Try {
+			f.checkEngine(fmt.Sprintf("stages[%d].try[%d]", i, j), option.Change.Engine, root)
+		}
+	}
+	for _, name := range s.Verify.Workloads {
+		if name != "all" && workload(s, name) == nil {
+			root.in.fail(f.places["verify.workloads"], "verify.workloads: no workload is named %q%s", name, didYouMean(name, workloadNames(s)))
+		}
+	}
+}
+
+func (f *File) checkEngine(key, engine string, root node) {
+	if engine == "" {
+		return
+	}
+	if _, ok := f.Study.Engines[engine]; ok {
+		return
+	}
+	names := make([]string, 0, len(f.Study.Engines))
+	for name := range f.Study.Engines {
+		names = append(names, name)
+	}
+	root.in.fail(f.places[key], "%s: engine %q is not listed under engines%s", key, engine, didYouMean(engine, names))
+}
+
+func (f *File) local(root node) {
+	dir := filepath.Dir(f.Path)
+	root.mapping(map[string]func(node){
+		"data_dir": func(n node) { f.Local.DataDir = beside(dir, n.text()) },
+		"gpus":     func(n node) { f.Local.GPUs = n.texts() },
+		"ports":    func(n node) { f.Local.PortBase = n.count(1024) },
+		"models": func(n node) {
+			f.Local.Models = map[string]string{}
+			for _, p := range n.pairs() {
+				f.Local.Models[p.name] = beside(dir, p.value.text())
+			}
+		},
+		"engines": func(n node) { f.engines(n) },
+	})
+}
+
+// beside makes a path relative to the study's folder absolute in its terms.
+func beside(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,268 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// serverHost is where servers listen. Other machines have no business with them.
+const serverHost = "127.0.0.1"
+
+// server is one launched server with its engine.
+type server struct {
+	session *Session
+	proc    Process
+	launch  *core.Launch
+	plan    core.Plan
+	ready   core.Ready
+}
+
+// launch starts one server and measures trials on it. A failure of the launch
+// fails all its trials with its class and is no error of the run; an error means
+// that the run cannot go on.
+func (r *Runner) launch(ctx context.Context, res *Result, c candidate, trials []*core.Trial) error {
+	r.event(Event{Kind: EventLaunch, Text: Describe(c.config), Total: len(trials)})
+	srv, err := r.start(ctx, c, trials)
+	if srv != nil {
+		defer r.shutDown(srv)
+	}
+	if err != nil {
+		return r.failLaunch(ctx, res, srv, trials, err)
+	}
+	for _, t := range trials {
+		if err := r.mayGoOn(ctx); err != nil {
+			return err
+		}
+		if err := r.trial(ctx, res, srv, t); err != nil {
+			return err
+		}
+		select {
+		case <-srv.proc.Done():
+			// The server is gone: the trials that are left get another launch.
+			return nil
+		default:
+		}
+	}
+	return nil
+}
+
+// start plans, starts and waits for one server. The returned server is not nil
+// as soon as something must be ended.
+func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (*server, error) {
+	s := &r.File.Study
+	srv := &server{launch: &core.Launch{ID: core.NewID(r.Now()), StartedAt: r.Now().UTC(), Host: r.Host, Setup: trials[0].Setup}}
+	for _, t := range trials {
+		t.Launch = srv.launch
+	}
+	session, err := r.Open(ctx, c.config.Engine)
+	if err != nil {
+		return nil, err
+	}
+	srv.session = session
+	srv.launch.PluginSHA = session.SHA256
+
+	dir := filepath.Join(r.WorkDir, srv.launch.ID.String())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return srv, fmt.Errorf("launch folder: %w", err)
+	}
+	port, err := r.ports.next(r.File.Local.PortBase)
+	if err != nil {
+		return srv, err
+	}
+	srv.plan, err = session.Plan(ctx, core.PlanRequest{
+		Config: c.config, Origin: s.Engines[c.config.Engine], Host: serverHost, Port: port, GPUs: r.File.Local.GPUs, WorkDir: dir,
+	})
+	if err != nil {
+		return srv, planError(err)
+	}
+	if len(srv.plan.Processes) != 1 {
+		return srv, &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the plan has %d processes; one is supported", len(srv.plan.Processes))}
+	}
+	process := srv.plan.Processes[0]
+	if err := writeFiles(dir, process.Files); err != nil {
+		return srv, err
+	}
+	srv.launch.Argv, srv.launch.Env, srv.launch.Log = process.Argv, process.Env, filepath.Join(dir, "server.log")
+	for _, t := range trials {
+		t.Status = core.StatusLaunching
+		if err := r.Store.SaveTrial(ctx, t); err != nil {
+			return srv, fmt.Errorf("record launch: %w", err)
+		}
+	}
+	return srv, r.await(ctx, srv, dir, process)
+}
+
+// await starts the process and brings it to ready under the study's time limit.
+func (r *Runner) await(ctx context.Context, srv *server, dir string, process core.Process) error {
+	proc, err := r.Start(ctx, ProcessSpec{Launch: srv.launch.ID, Process: process, Dir: dir, LogPath: srv.launch.Log})
+	if err != nil {
+		return &core.LaunchError{Class: core.Crash, Line: err.Error()}
+	}
+	srv.proc = proc
+	limit := r.File.Study.Run.ReadyTimeout
+	ready, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	// A server that dies while it loads ends the wait at once.
+	go func() {
+		select {
+		case <-proc.Done():
+			// Let the engine see the last lines first; it usually knows better.
+			select {
+			case <-time.After(2 * time.Second):
+				cancel()
+			case <-ready.Done():
+			}
+		case <-ready.Done():
+		}
+	}()
+	began := r.Now()
+	srv.ready, err = srv.session.Launch(ready, core.LaunchRequest{Plan: srv.plan, PIDs: []int{proc.PID()}, LogPath: srv.launch.Log},
+		func(p core.Progress) { r.event(Event{Kind: EventProgress, Text: p.Phase + " " + p.Message}) })
+	if err == nil {
+		srv.launch.ReadyS = core.Number(r.Now().Sub(began).Seconds())
+		srv.launch.LoadS, srv.launch.Resolved = srv.ready.LoadS, srv.ready.Resolved
+		r.learn(srv)
+		r.event(Event{Kind: EventReady, Text: srv.ready.BaseURL, Elapsed: r.Now().Sub(began)})
+		return nil
+	}
+	var le *core.LaunchError
+	switch {
+	case ctx.Err() != nil:
+		return ErrStopped
+	case errors.As(err, &le):
+		return le
+	case exited(proc):
+		return r.diagnose(ctx, srv, "load", core.Crash, fmt.Sprintf("the server ended with exit code %d before it was ready", proc.ExitCode()))
+	case errors.Is(ready.Err(), context.DeadlineExceeded):
+		return r.diagnose(ctx, srv, "load", core.StartupTimeout, fmt.Sprintf("not ready after %s", limit))
+	case errors.Is(err, core.ErrPluginExited):
+		return &core.LaunchError{Class: core.PluginCrash, Line: err.Error()}
+	}
+	return r.diagnose(ctx, srv, "load", core.UnknownFailure, err.Error())
+}
+
+// learn takes over what the server says of itself.
+func (r *Runner) learn(srv *server) {
+	setup := &srv.launch.Setup
+	if srv.ready.Version != "" {
+		setup.EngineVersion = srv.ready.Version
+	}
+	facts := core.Trial{Setup: *setup}
+	for _, from := range []map[string]core.Value{srv.plan.SetupHints, srv.ready.Facts} {
+		for name, v := range from {
+			if err := facts.SetField(name, v); err != nil {
+				r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("engine %s reports %v", setup.Config.Engine, err)})
+			}
+		}
+	}
+	*setup = facts.Setup
+}
+
+func exited(p Process) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// diagnose asks the engine what its log says; what was seen from outside stands
+// when the log says nothing specific.
+func (r *Runner) diagnose(ctx context.Context, srv *server, phase string, class core.FailureClass, seen string) *core.LaunchError {
+	d, err := srv.session.Diagnose(ctx, core.DiagnoseRequest{LogTail: srv.proc.LogTail(256 << 10), ExitCode: srv.proc.ExitCode(), Phase: phase})
+	if err != nil || d.Class == "" || d.Class == core.UnknownFailure {
+		return &core.LaunchError{Class: class, Line: seen}
+	}
+	return &core.LaunchError{Class: d.Class, Line: d.Line}
+}
+
+// planError: what an engine cannot express is the configuration's fault.
+func planError(err error) error {
+	if errors.Is(err, core.ErrInvalid) {
+		return &core.LaunchError{Class: core.BadArgument, Line: err.Error()}
+	}
+	return err
+}
+
+// failLaunch fails all trials of a launch with its class. Only what concerns the
+// run itself comes back as an error.
+func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trials []*core.Trial, cause error) error {
+	var le *core.LaunchError
+	stopped := errors.Is(cause, ErrStopped) || ctx.Err() != nil
+	switch {
+	case errors.As(cause, &le):
+	case stopped:
+		le = &core.LaunchError{Class: core.Interrupted, Line: "the run was ended"}
+	case errors.Is(cause, core.ErrPluginExited):
+		le = &core.LaunchError{Class: core.PluginCrash, Line: cause.Error()}
+	default:
+		// Nothing was launched for a reason that would meet every launch.
+		return cause
+	}
+	ctx = context.WithoutCancel(ctx)
+	if srv != nil {
+		srv.launch.Failure, srv.launch.FailureText = le.Class, le.Line
+	}
+	for _, t := range trials {
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, le.Class, le.Line
+		if stopped {
+			t.Status = core.StatusAborted
+		}
+		t.EndedAt = r.Now().UTC()
+		if err := r.Store.FinishTrial(ctx, t, nil); err != nil {
+			return fmt.Errorf("record failed launch: %w", err)
+		}
+		res.Ran++
+		res.Failed++
+		r.event(Event{Kind: EventTrial, Trial: t})
+	}
+	if stopped {
+		return ErrStopped
+	}
+	return nil
+}
+
+// shutDown ends a server and its engine for certain, whatever became of the run.
+func (r *Runner) shutDown(srv *server) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.grace()+30*time.Second)
+	defer cancel()
+	if srv.proc != nil {
+		polite, done := context.WithTimeout(ctx, r.grace())
+		if !exited(srv.proc) {
+			// The engine's own way first; a refusal costs nothing, since the
+			// supervisor ends the tree in any case.
+			_ = srv.session.Stop(polite, core.StopRequest{BaseURL: srv.plan.Ready.BaseURL, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
+		}
+		done()
+		if err := srv.proc.Stop(ctx, r.grace()); err != nil {
+			r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("stop server: %v", err)})
+		}
+	}
+	if err := srv.session.Close(ctx); err != nil {
+		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("close engine %s: %v", srv.launch.Setup.Config.Engine, err)})
+	}
+}
+
+// writeFiles writes the plan's files into the launch's folder and nowhere else.
+func writeFiles(dir string, files []core.PlanFile) error {
+	for _, f := range files {
+		if !filepath.IsLocal(f.Path) {
+			return fmt.Errorf("plan file %q: %w: it must lie inside the launch folder", f.Path, core.ErrInvalid)
+		}
+		path := filepath.Join(dir, f.Path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("plan file: %w", err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
+			return fmt.Errorf("plan file: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package study
+
+import (
+	"context"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Store is what a run needs of the history.
+type Store interface {
+	// Trials returns every trial of a study, in the order of their numbers.
+	Trials(ctx context.Context, study string) ([]*core.Trial, error)
+	// SaveTrial inserts or updates a trial that has not ended.
+	SaveTrial(ctx context.Context, t *core.Trial) error
+	// FinishTrial records the end of a trial with its samples, all or nothing.
+	// core.ErrConflict: the trial had ended already.
+	FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error
+	SaveLaunch(ctx context.Context, l *core.Launch) error
+}
+
+// Judge answers the study's own questions, which are queries.
+type Judge interface {
+	// Check reports a fault in an objective, with its position.
+	Check(ctx context.Context, objective string) error
+	// CheckCondition reports a fault in a condition.
+	CheckCondition(ctx context.Context, condition string) error
+	// Best answers an objective over the given trials only: the ids of the
+	// winning trials, several for a tie, none when nothing qualifies.
+	Best(ctx context.Context, objective string, among []core.ID) ([]core.ID, error)
+	// Holds reports whether a condition is true of a trial.
+	Holds(ctx context.Context, condition string, trial core.ID) (bool, error)
+}
+
+// Process is a supervised server tree.
+type Process interface {
+	PID() int
+	Done() <-chan struct{}
+	ExitCode() int // -1 while running, 128+n for a signal
+	LogTail(n int) string
+	// Stop ends the tree: politely first, then for certain. It returns when
+	// nothing of the tree is left.
+	Stop(ctx context.Context, grace time.Duration) error
+}
+
+// ProcessSpec is a process to start under supervision.
+type ProcessSpec struct {
+	Launch  core.ID
+	Process core.Process
+	Dir     string // private folder of the launch
+	LogPath string
+}
+
+// Session is an engine that was opened for one launch, a plugin process as a
+// rule.
+type Session struct {
+	core.Engine
+	SHA256 string // of the executable
+	Close  func(ctx context.Context) error
+}
+
+// Event is one step of a run, for people.
+type Event struct {
+	Kind    EventKind
+	Text    string
+	Trial   *core.Trial // for trial events
+	Done    int         // requests, for EventProgress; trials, for EventTrial
+	Total   int
+	Elapsed time.Duration
+}
+
+// EventKind tells the steps of a run apart.
+type EventKind uint8
+
+// The steps of a run.
+const (
+	EventStage EventKind = iota + 1
+	EventLaunch
+	EventReady
+	EventProgress
+	EventTrial
+	EventKnown // a trial that had ended before
+	EventDecision
+	EventWarning
+)

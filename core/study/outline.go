@@ -1,0 +1,157 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Outline is what a study would do, as far as it is known before anything ran.
+type Outline struct {
+	Study    string
+	Launches []OutlineLaunch
+	// Trials counts every trial of the listed launches. Stages whose condition
+	// does not come true, and options equal to the best so far, run fewer.
+	Trials   int
+	GPUHours float64 // of all launches, from Assumed
+	Assumed  string  // what GPUHours rests on
+}
+
+// OutlineLaunch is one launch of an outline.
+type OutlineLaunch struct {
+	Stage, Option string
+	When          string // condition of the stage
+	OnTopOf       string // what the change is laid over, "" for a whole configuration
+	Config        core.Config
+	Argv          []string
+	Trials        []string // workload and load of each
+	Repeats       int
+}
+
+// Durations are what an estimate rests on: seconds for one launch to become
+// ready and for one trial of a workload. Zero values stand for the defaults.
+type Durations struct {
+	Ready time.Duration
+	Trial map[string]time.Duration // by workload name
+}
+
+const (
+	assumedReady = 2 * time.Minute
+	assumedTrial = 2 * time.Minute
+)
+
+// NewOutline plans every launch that a study could need. A later stage is laid
+// over the baseline, since the best so far is not known yet. It opens each engine
+// once, to render exact commands, and closes it again.
+func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, engine string) (*Session, error), d Durations) (*Outline, error) {
+	s := &f.Study
+	o := &Outline{Study: s.Name}
+	base := baseline(s)
+	decide := []core.NamedWorkload{*workload(s, s.DecideOn)}
+	planner := &planner{file: f, open: open, sessions: map[string]*Session{}}
+	defer planner.close(context.WithoutCancel(ctx))
+
+	add := func(l OutlineLaunch, workloads []core.NamedWorkload) error {
+		argv, err := planner.argv(ctx, l.Config)
+		if err != nil {
+			return err
+		}
+		l.Argv, l.Repeats = argv, s.Run.Repeats
+		for _, w := range workloads {
+			for _, load := range w.Loads {
+				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
+				trial := assumedTrial
+				if known := d.Trial[w.Workload.Name]; known > 0 {
+					trial = known
+				}
+				o.GPUHours += trial.Hours() * float64(s.Run.Repeats*max(1, s.Hardware.GPUs))
+				o.Trials += s.Run.Repeats
+			}
+		}
+		ready := assumedReady
+		if d.Ready > 0 {
+			ready = d.Ready
+		}
+		o.GPUHours += ready.Hours() * float64(max(1, s.Hardware.GPUs))
+		o.Launches = append(o.Launches, l)
+		return nil
+	}
+	if err := add(OutlineLaunch{Stage: "baseline", Option: "baseline", Config: base}, decide); err != nil {
+		return nil, f.Fault("baseline", err)
+	}
+	for i, stage := range s.Stages {
+		for j, option := range stage.Try {
+			cfg := base.With(option.Change)
+			if cfg.Hash() == base.Hash() {
+				continue
+			}
+			l := OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: "the baseline, standing for the best so far"}
+			if i == 0 {
+				l.OnTopOf = "the baseline"
+			}
+			if err := add(l, decide); err != nil {
+				return nil, f.Fault(fmt.Sprintf("stages[%d].try[%d]", i, j), err)
+			}
+		}
+	}
+	if rest := verified(s); len(rest) > 0 {
+		for _, name := range s.Verify.Configs {
+			l := OutlineLaunch{Stage: "verification", Option: name, Config: base}
+			if name == "winner" {
+				l.OnTopOf = "the baseline, standing for the winner"
+			}
+			if err := add(l, rest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	o.Assumed = assumption(d)
+	return o, nil
+}
+
+func assumption(d Durations) string {
+	if d.Ready > 0 || len(d.Trial) > 0 {
+		return "durations seen in this history, else 2 minutes a launch and 2 minutes a trial"
+	}
+	return "2 minutes a launch and 2 minutes a trial: nothing of this kind was measured here yet"
+}
+
+// planner renders commands, one open engine for each name.
+type planner struct {
+	file     *File
+	open     func(ctx context.Context, engine string) (*Session, error)
+	sessions map[string]*Session
+}
+
+func (p *planner) argv(ctx context.Context, c core.Config) ([]string, error) {
+	session, ok := p.sessions[c.Engine]
+	if !ok {
+		var err error
+		if session, err = p.open(ctx, c.Engine); err != nil {
+			return nil, fmt.Errorf("engine %s: %w", c.Engine, err)
+		}
+		p.sessions[c.Engine] = session
+	}
+	base := p.file.Local.PortBase
+	if base == 0 {
+		base = defaultPortBase
+	}
+	plan, err := session.Plan(ctx, core.PlanRequest{Config: c, Origin: p.file.Study.Engines[c.Engine], Host: serverHost, Port: base, GPUs: p.file.Local.GPUs})
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.Processes) == 0 {
+		return nil, fmt.Errorf("engine %s plans no process", c.Engine)
+	}
+	return plan.Processes[0].Argv, nil
+}
+
+func (p *planner) close(ctx context.Context) {
+	for _, session := range p.sessions {
+		// Nothing was launched on it; a plugin that will not end is killed by its
+		// host, and there is nothing to report to.
+		_ = session.Close(ctx)
+	}
+}

@@ -1,0 +1,219 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Runner carries out one study. All fields but Events, Log and GraceTime are
+// needed.
+type Runner struct {
+	File  *File
+	Store Store
+	Judge Judge
+	// Open opens an engine by name for one launch.
+	Open func(ctx context.Context, engine string) (*Session, error)
+	// Start starts a server process under supervision.
+	Start func(ctx context.Context, spec ProcessSpec) (Process, error)
+	// WorkDir holds a private folder for each launch.
+	WorkDir string
+	// Host names this machine in the history.
+	Host string
+	// Version is Sweepbook's own.
+	Version string
+	Now     func() time.Time
+	// Events receives what happens; it may be nil.
+	Events func(Event)
+	// Stopping is closed when the user asked to end after the trial in progress.
+	// Ending the context ends at once.
+	Stopping <-chan struct{}
+	// GraceTime is how long a server may take to end; default 30 s.
+	GraceTime time.Duration
+
+	known map[string][]*core.Trial // by trialKey, every attempt
+	used  time.Duration            // GPU time of this run
+	ports portRange
+}
+
+// ErrStopped says that the user ended the run; what ended is recorded, and
+// running the study again goes on.
+var ErrStopped = errors.New("stopped by the user")
+
+// ErrBudget says that the study's budget is spent.
+var ErrBudget = errors.New("budget spent")
+
+// Result is what a run found.
+type Result struct {
+	Baseline core.Config
+	Winner   core.Config
+	// Winners are the ids of the best trials on the deciding workload; several
+	// when they tie; none when nothing qualifies.
+	Winners []core.ID
+	Ran     int // trials measured by this run
+	Known   int // trials that had ended before
+	Failed  int // of those measured
+}
+
+// Check reports faults that only the query language can see, at their line.
+func (r *Runner) Check(ctx context.Context) error { return Check(ctx, r.File, r.Judge) }
+
+// Check reports faults in a study's objective and conditions, at their line.
+func Check(ctx context.Context, f *File, judge Judge) error {
+	if err := judge.Check(ctx, f.Study.Objective); err != nil {
+		return f.Fault("objective", err)
+	}
+	for i, stage := range f.Study.Stages {
+		if stage.When == "" {
+			continue
+		}
+		if err := judge.CheckCondition(ctx, stage.When); err != nil {
+			return f.Fault(fmt.Sprintf("stages[%d].when", i), err)
+		}
+	}
+	return nil
+}
+
+// Run carries out the staged search: each stage's alternatives are tried on top
+// of the best configuration so far, judged on the deciding workload; then the
+// baseline and the winner are verified on every workload that the study names.
+// It returns what was found so far together with an error.
+func (r *Runner) Run(ctx context.Context) (Result, error) {
+	s := &r.File.Study
+	if err := r.recall(ctx); err != nil {
+		return Result{}, err
+	}
+	base := baseline(s)
+	res := Result{Baseline: base, Winner: base}
+	decide := []core.NamedWorkload{*workload(s, s.DecideOn)}
+
+	r.event(Event{Kind: EventStage, Text: "baseline"})
+	err := r.measure(ctx, &res, candidate{config: base, role: core.RoleBaseline, stage: "baseline", option: "baseline"}, decide)
+	if err != nil {
+		return res, err
+	}
+	if err := r.judge(ctx, &res, []core.Config{base}); err != nil {
+		return res, err
+	}
+	for _, stage := range s.Stages {
+		if err := r.stage(ctx, &res, stage, decide); err != nil {
+			return res, err
+		}
+	}
+	return res, r.verify(ctx, &res)
+}
+
+// baseline is the study's baseline as a whole configuration.
+func baseline(s *core.Study) core.Config {
+	c := core.Config{Model: s.Model, Checkpoint: s.Model, CommandKnown: true}
+	return c.With(s.Baseline)
+}
+
+func (r *Runner) stage(ctx context.Context, res *Result, stage core.Stage, decide []core.NamedWorkload) error {
+	r.event(Event{Kind: EventStage, Text: stage.Name})
+	if stage.When != "" {
+		holds, err := r.holds(ctx, res, stage.When)
+		if err != nil {
+			return fmt.Errorf("stage %s: %w", stage.Name, err)
+		}
+		if !holds {
+			r.event(Event{Kind: EventDecision, Text: fmt.Sprintf("skipped: %s does not hold of the best so far", stage.When)})
+			return nil
+		}
+	}
+	configs := []core.Config{res.Winner}
+	for _, option := range stage.Try {
+		c := candidate{config: res.Winner.With(option.Change), role: core.RoleCandidate, stage: stage.Name, option: option.Name}
+		if err := r.measure(ctx, res, c, decide); err != nil {
+			return err
+		}
+		configs = append(configs, c.config)
+	}
+	before := res.Winner.Hash()
+	if err := r.judge(ctx, res, configs); err != nil {
+		return err
+	}
+	if res.Winner.Hash() == before {
+		r.event(Event{Kind: EventDecision, Text: "the best so far stays"})
+		return nil
+	}
+	r.event(Event{Kind: EventDecision, Text: "new best: " + Describe(res.Winner)})
+	return nil
+}
+
+// judge asks the objective over the deciding trials of some configurations. The
+// first of tied configurations wins, so that a tie never replaces what is
+// simpler: the best so far comes first, then the order of the file.
+func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) error {
+	var among []core.ID
+	config := map[core.ID]string{}
+	for _, t := range r.done(r.File.Study.DecideOn) {
+		for _, c := range configs {
+			if t.Setup.Config.Hash() == c.Hash() && config[t.ID] == "" {
+				among = append(among, t.ID)
+				config[t.ID] = c.Hash()
+			}
+		}
+	}
+	best, err := r.Judge.Best(ctx, r.File.Study.Objective, among)
+	if err != nil {
+		return fmt.Errorf("objective: %w", err)
+	}
+	res.Winners = best
+	for _, c := range configs {
+		for _, id := range best {
+			if config[id] == c.Hash() {
+				res.Winner = c
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Runner) holds(ctx context.Context, res *Result, condition string) (bool, error) {
+	for _, id := range res.Winners {
+		return r.Judge.Holds(ctx, condition, id)
+	}
+	return false, nil
+}
+
+func (r *Runner) verify(ctx context.Context, res *Result) error {
+	s := &r.File.Study
+	workloads := verified(s)
+	if len(workloads) == 0 {
+		return nil
+	}
+	r.event(Event{Kind: EventStage, Text: "verification"})
+	for _, name := range s.Verify.Configs {
+		c := candidate{config: res.Baseline, role: core.RoleVerification, stage: "verification", option: name}
+		if name == "winner" {
+			c.config = res.Winner
+		}
+		if err := r.measure(ctx, res, c, workloads); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runner) event(e Event) {
+	if r.Events != nil {
+		r.Events(e)
+	}
+}
+
+// Describe is a configuration in one line for people.
+func Describe(c core.Config) string {
+	text := c.Engine
+	if c.Checkpoint != "" {
+		text += " " + c.Checkpoint
+	}
+	if knobs := c.Knobs.String(); knobs != "" {
+		text += " " + knobs
+	}
+	return text
+}

@@ -1,0 +1,169 @@
+package study
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+const (
+	defaultReady = 20 * time.Minute
+	defaultTrial = 45 * time.Minute
+)
+
+func (f *File) hardware(n node) {
+	h := &f.Study.Hardware
+	n.mapping(map[string]func(node){
+		"gpu":              func(n node) { h.GPU = n.text() },
+		"gpus":             func(n node) { h.GPUs = n.count(0) },
+		"usd_per_gpu_hour": func(n node) { h.USDPerGPUHour = n.number() },
+	})
+}
+
+func (f *File) engines(n node) {
+	if f.Study.Engines == nil {
+		f.Study.Engines = map[string]core.Origin{}
+	}
+	for _, p := range n.pairs() {
+		o := f.Study.Engines[p.name]
+		p.value.mapping(map[string]func(node){
+			"version": func(n node) { o.Version = n.text() },
+			"image":   func(n node) { o.Image = n.text() },
+			"venv":    func(n node) { o.Venv = n.text() },
+			"cmd":     func(n node) { o.Cmd = n.text() },
+			"url":     func(n node) { o.URL = n.text() },
+		})
+		f.Study.Engines[p.name] = o
+		f.remember(p.value)
+	}
+}
+
+func (f *File) run(n node) {
+	r := &f.Study.Run
+	n.mapping(map[string]func(node){
+		"secrets": func(n node) { r.Secrets = n.texts() },
+		"repeats": func(n node) { r.Repeats = n.count(1) },
+		"retries": func(n node) { r.Retries = n.count(0) },
+		"warmup": func(n node) {
+			n.mapping(map[string]func(node){"requests": func(n node) {
+				r.WarmupRequests = n.text()
+				if _, err := warmup(r.WarmupRequests, core.Load{}); err != nil {
+					n.fail("%s: %v", n.key, err)
+				}
+			}})
+		},
+		"timeouts": func(n node) {
+			n.mapping(map[string]func(node){
+				"ready": func(n node) { r.ReadyTimeout = n.duration() },
+				"trial": func(n node) { r.TrialTimeout = n.duration() },
+			})
+		},
+		"budget": func(n node) {
+			n.mapping(map[string]func(node){"gpu_hours": func(n node) { r.GPUHours = n.number() }})
+		},
+	})
+}
+
+// reserved are the keys of a configuration that are no knobs.
+var reserved = []string{"engine", "model", "checkpoint", "revision", "env", "name"}
+
+// config reads a configuration or a change to one. Every key beside the reserved
+// ones is a knob: by its common name or the engine's own, in any spelling.
+func (f *File) config(n node) core.Config {
+	c := core.Config{Knobs: core.Knobs{}, CommandKnown: true}
+	for _, p := range n.pairs() {
+		switch p.name {
+		case "engine":
+			c.Engine = p.value.text()
+		case "model":
+			c.Model = p.value.text()
+		case "checkpoint":
+			c.Checkpoint = p.value.text()
+		case "revision":
+			c.Revision = p.value.text()
+		case "name":
+		case "env":
+			c.Env = map[string]string{}
+			for _, e := range p.value.pairs() {
+				c.Env[e.name] = e.value.text()
+			}
+		default:
+			if near := core.NearestNames(p.name, reserved); len(near) > 0 && !core.KnownKnob(core.SnakeKnob(p.name)) && strings.EqualFold(near[0], p.name) {
+				p.value.fail("unknown key %q; did you mean %s?", p.name, near[0])
+			}
+			c.Knobs[core.CanonicalKnob(c.Engine, p.name)] = p.value.value()
+		}
+	}
+	f.remember(n)
+	return c
+}
+
+func (f *File) stages(n node) {
+	for _, item := range n.items() {
+		var stage core.Stage
+		item.mapping(map[string]func(node){
+			"name": func(n node) { stage.Name = n.text() },
+			"when": func(n node) { stage.When = n.text(); f.remember(n) },
+			"try": func(n node) {
+				for _, option := range n.items() {
+					change := f.config(option)
+					stage.Try = append(stage.Try, core.Option{Name: optionName(option, change), Change: change})
+				}
+			},
+		})
+		if stage.Name == "" {
+			item.fail("%s: a stage needs a name", item.key)
+		}
+		if slices.ContainsFunc(f.Study.Stages, func(s core.Stage) bool { return s.Name == stage.Name }) {
+			item.fail("%s: two stages are named %q", item.key, stage.Name)
+		}
+		if len(stage.Try) == 0 {
+			item.fail("%s: stage %q has nothing to try", item.key, stage.Name)
+		}
+		f.Study.Stages = append(f.Study.Stages, stage)
+	}
+}
+
+// optionName is the given name, else what the option changes.
+func optionName(n node, change core.Config) string {
+	for _, p := range n.pairs() {
+		if p.name == "name" {
+			return p.value.text()
+		}
+	}
+	var parts []string
+	for _, kv := range [][2]string{{"", change.Engine}, {"", change.Checkpoint}, {"revision=", change.Revision}} {
+		if kv[1] != "" {
+			parts = append(parts, kv[0]+kv[1])
+		}
+	}
+	if knobs := change.Knobs.String(); knobs != "" {
+		parts = append(parts, knobs)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (f *File) verify(n node) {
+	v := &f.Study.Verify
+	n.mapping(map[string]func(node){
+		"configs": func(n node) {
+			for _, item := range n.items() {
+				name := item.text()
+				if name != "baseline" && name != "winner" {
+					item.fail("%s: want baseline or winner, got %q", item.key, name)
+				}
+				v.Configs = append(v.Configs, name)
+			}
+		},
+		"workloads": func(n node) {
+			f.remember(n)
+			if !n.isList() && n.text() == "all" {
+				v.Workloads = []string{"all"}
+				return
+			}
+			v.Workloads = n.texts()
+		},
+	})
+}

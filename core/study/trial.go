@@ -1,0 +1,172 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
+)
+
+// trial measures one trial on a ready server and records how it ended. An error
+// means that the run cannot go on.
+func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Trial) error {
+	t.Setup, t.Launch = srv.launch.Setup, srv.launch
+	t.Status, t.StartedAt = core.StatusRunning, r.Now().UTC()
+	if err := r.Store.SaveTrial(ctx, t); err != nil {
+		return fmt.Errorf("record running trial: %w", err)
+	}
+	sink := &collector{report: func(p core.Progress) {
+		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
+	}}
+	err := r.benchmark(ctx, srv, t, sink)
+	samples := sink.take()
+	r.conclude(ctx, srv, t, samples, err)
+	t.Extra = sink.extra
+	t.EndedAt = r.Now().UTC()
+	// The end is recorded even when the run is being ended.
+	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
+		return fmt.Errorf("record trial %s: %w", t.ID, err)
+	}
+	res.Ran++
+	if t.Status != core.StatusOK {
+		res.Failed++
+	}
+	r.event(Event{Kind: EventTrial, Trial: t, Elapsed: t.EndedAt.Sub(t.StartedAt)})
+	if ctx.Err() != nil {
+		return ErrStopped
+	}
+	return nil
+}
+
+func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink *collector) error {
+	s := &r.File.Study
+	n, err := warmup(s.Run.WarmupRequests, t.Load)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, s.Run.TrialTimeout)
+	defer cancel()
+	// A server that dies ends the measurement instead of failing request after
+	// request until the limit.
+	go func() {
+		select {
+		case <-srv.proc.Done():
+			time.Sleep(time.Second)
+			cancel()
+		case <-limited.Done():
+		}
+	}()
+	req := core.BenchmarkRequest{
+		Trial: t.ID, BaseURL: srv.ready.BaseURL, Model: srv.ready.Model, Config: t.Setup.Config,
+		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.dataPath(t.Workload), IdleTimeout: time.Minute,
+	}
+	err = srv.session.Benchmark(limited, req, sink)
+	if errors.Is(err, core.ErrUnimplemented) {
+		err = load.Run(limited, req, sink)
+	}
+	if err != nil && limited.Err() != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return &core.LaunchError{Class: core.BenchTimeout, Line: fmt.Sprintf("not finished after %s", s.Run.TrialTimeout)}
+	}
+	return err
+}
+
+// dataPath is where a workload's file lies on this machine.
+func (r *Runner) dataPath(w core.Workload) string {
+	if w.Path == "" {
+		return ""
+	}
+	dir := r.File.Local.DataDir
+	if dir == "" {
+		dir = filepath.Dir(r.File.Path)
+	}
+	return beside(dir, w.Path)
+}
+
+// conclude sets figures, status and failure class of a trial from its samples.
+func (r *Runner) conclude(ctx context.Context, srv *server, t *core.Trial, samples []core.Sample, err error) {
+	t.Status = core.StatusOK
+	t.Figures = load.Figures(samples)
+	var le *core.LaunchError
+	switch {
+	case err == nil && len(samples) == 0:
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.NoResult, "the benchmark ended without a single request"
+	case err == nil && t.Figures["completed"] == 0:
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.RequestsFailed, firstError(samples)
+	case err == nil:
+	case ctx.Err() != nil:
+		t.Status, t.Failure, t.FailureText = core.StatusAborted, core.Interrupted, "ended by the user"
+	case exited(srv.proc):
+		d := r.diagnose(context.WithoutCancel(ctx), srv, "measure", core.Crash,
+			fmt.Sprintf("the server ended with exit code %d during the measurement", srv.proc.ExitCode()))
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, d.Class, d.Line
+	case errors.As(err, &le):
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, le.Class, le.Line
+	case errors.Is(err, core.ErrPluginExited):
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.PluginCrash, err.Error()
+	default:
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.BenchFailed, err.Error()
+	}
+	if price := r.File.Study.Hardware.USDPerGPUHour; price > 0 {
+		priced(t, price*float64(max(1, r.File.Study.Hardware.GPUs)))
+	}
+}
+
+// priced sets the price of a million tokens at a price an hour for all GPUs.
+func priced(t *core.Trial, usdPerHour float64) {
+	perSecond := usdPerHour / 3600
+	for figure, rate := range map[string]string{"usd_per_mtok_output": "output_tps", "usd_per_mtok_total": "total_tps"} {
+		if tps := t.Figures[rate]; tps > 0 {
+			t.Figures.Set(figure, perSecond/tps*1e6)
+		}
+	}
+}
+
+func firstError(samples []core.Sample) string {
+	for _, s := range samples {
+		if s.Outcome == core.OutcomeFailed {
+			return s.Error
+		}
+	}
+	return "no request completed"
+}
+
+// collector is the sink of one trial.
+type collector struct {
+	report func(core.Progress)
+
+	mu      sync.Mutex
+	samples []core.Sample
+	extra   map[string]core.Value
+}
+
+// maxSamples bounds what a broken plugin can make the host hold.
+const maxSamples = 20_000_000
+
+func (c *collector) Samples(batch []core.Sample) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.samples)+len(batch) > maxSamples {
+		return fmt.Errorf("%w: more than %d samples for one trial", core.ErrInvalid, maxSamples)
+	}
+	c.samples = append(c.samples, batch...)
+	return nil
+}
+
+func (c *collector) Progress(p core.Progress) { c.report(p) }
+
+func (c *collector) Summary(extra map[string]core.Value) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.extra = extra
+}
+
+func (c *collector) take() []core.Sample {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.samples
+}

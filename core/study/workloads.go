@@ -1,0 +1,173 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// loadSpec is a load section: lists stand for one load each, a curve.
+type loadSpec struct {
+	concurrency []core.Value
+	rate        []core.Value
+	burstiness  core.Value
+	requests    core.Value
+	duration    core.Value
+	seed        core.Value
+}
+
+func readLoad(n node) loadSpec {
+	var l loadSpec
+	list := func(n node) []core.Value {
+		if !n.isList() {
+			return []core.Value{n.limit()}
+		}
+		var out []core.Value
+		for _, item := range n.items() {
+			out = append(out, item.limit())
+		}
+		return out
+	}
+	n.mapping(map[string]func(node){
+		"concurrency": func(n node) { l.concurrency = list(n) },
+		"rate":        func(n node) { l.rate = list(n) },
+		"burstiness":  func(n node) { l.burstiness = n.limit() },
+		"requests":    func(n node) { l.requests = core.Number(float64(n.count(1))) },
+		"duration":    func(n node) { l.duration = core.Number(n.duration().Seconds()) },
+		"seed":        func(n node) { l.seed = core.Number(float64(n.count(0))) },
+	})
+	return l
+}
+
+// over lays a workload's own load on the default of all workloads.
+func (l loadSpec) over(base loadSpec) loadSpec {
+	if l.concurrency == nil {
+		l.concurrency = base.concurrency
+	}
+	if l.rate == nil {
+		l.rate = base.rate
+	}
+	for _, f := range []struct{ own, base *core.Value }{
+		{&l.burstiness, &base.burstiness}, {&l.requests, &base.requests}, {&l.duration, &base.duration}, {&l.seed, &base.seed},
+	} {
+		if f.own.IsMissing() {
+			*f.own = *f.base
+		}
+	}
+	return l
+}
+
+// loads gives one load for each concurrency and rate. What has no limit is
+// unlimited, not missing: here everything about the load is known.
+func (l loadSpec) loads() []core.Load {
+	if l.concurrency == nil {
+		l.concurrency = []core.Value{core.Unlimited()}
+	}
+	if l.rate == nil {
+		l.rate = []core.Value{core.Unlimited()}
+	}
+	var out []core.Load
+	for _, c := range l.concurrency {
+		for _, r := range l.rate {
+			out = append(out, core.Load{Concurrency: c, RequestRate: r, Burstiness: l.burstiness,
+				NumPrompts: l.requests, DurationS: l.duration, Seed: l.seed})
+		}
+	}
+	return out
+}
+
+// workloads reads the workloads; the keys of a load may stand in a workload.
+func (f *File) workloads(n node, defaults loadSpec) {
+	for _, p := range n.pairs() {
+		w := core.Workload{Name: p.name, Endpoint: "chat"}
+		var own loadSpec
+		var params = core.Knobs{}
+		p.value.mapping(map[string]func(node){
+			"dataset":     func(n node) { w.Dataset = n.text() },
+			"path":        func(n node) { w.Path = n.text() },
+			"input":       func(n node) { w.InputLen = core.Number(float64(n.count(1))) },
+			"output":      func(n node) { w.OutputLen = core.Number(float64(n.count(1))) },
+			"ignore_eos":  func(n node) { w.IgnoreEOS = core.Bool(n.boolean()) },
+			"endpoint":    func(n node) { w.Endpoint = n.text() },
+			"temperature": func(n node) { params["temperature"] = core.Number(n.number()) },
+			"requests":    func(n node) { own.requests = core.Number(float64(n.count(1))) },
+			"duration":    func(n node) { own.duration = core.Number(n.duration().Seconds()) },
+			"seed":        func(n node) { own.seed = core.Number(float64(n.count(0))) },
+			"load": func(n node) {
+				l := readLoad(n)
+				own = l.over(own)
+			},
+		})
+		w.Turns = core.Number(1)
+		if len(params) > 0 {
+			w.Params = params
+		}
+		f.checkWorkload(p.value, &w)
+		spec := own.over(defaults)
+		if spec.requests.IsMissing() && spec.duration.IsMissing() {
+			p.value.fail("%s: give requests (how many) or duration (how long)", p.value.key)
+		}
+		f.Study.Workloads = append(f.Study.Workloads, core.NamedWorkload{Workload: w, Loads: spec.loads()})
+	}
+}
+
+func (f *File) checkWorkload(n node, w *core.Workload) {
+	switch w.Dataset {
+	case "random":
+		if w.InputLen.IsMissing() || w.OutputLen.IsMissing() {
+			n.fail("%s: dataset random needs input and output, in tokens", n.key)
+		}
+		// Random prompts have no natural end; without this the two sides of a
+		// comparison would generate different amounts.
+		if w.IgnoreEOS.IsMissing() {
+			w.IgnoreEOS = core.Bool(true)
+		}
+	case "sharegpt", "custom":
+		if w.Path == "" {
+			n.fail("%s: dataset %s needs path, the data file", n.key, w.Dataset)
+		}
+	case "builtin":
+	case "":
+		n.fail("%s: dataset is missing: sharegpt, random, custom or builtin", n.key)
+	default:
+		n.fail("%s: unknown dataset %q: want sharegpt, random, custom or builtin", n.key, w.Dataset)
+	}
+	if w.Endpoint != "chat" && w.Endpoint != "completions" {
+		n.fail("%s: endpoint %q: want chat or completions", n.key, w.Endpoint)
+	}
+}
+
+// warmupCap bounds a warm-up under an unlimited load.
+const warmupCap = 64
+
+// warmup evaluates the number of warm-up requests: "8", "concurrency" or
+// "2 * concurrency". An unlimited concurrency counts as the number of requests,
+// and the whole is at most 64 then: a warm-up must not outlast the trial.
+func warmup(rule string, load core.Load) (int, error) {
+	factor, name := 1.0, strings.TrimSpace(rule)
+	if a, b, ok := strings.Cut(rule, "*"); ok {
+		f, err := strconv.ParseFloat(strings.TrimSpace(a), 64)
+		if err != nil || f < 0 {
+			return 0, fmt.Errorf("want a number, concurrency or N * concurrency, got %q", rule)
+		}
+		factor, name = f, strings.TrimSpace(b)
+	}
+	if name != "concurrency" {
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 0 || factor != 1 {
+			return 0, fmt.Errorf("want a number, concurrency or N * concurrency, got %q", rule)
+		}
+		return n, nil
+	}
+	if load.Concurrency.Kind == core.KindNumber && !load.Concurrency.IsUnlimited() {
+		return int(math.Ceil(factor * load.Concurrency.Num)), nil
+	}
+	n := float64(warmupCap)
+	if load.NumPrompts.Kind == core.KindNumber {
+		n = min(n, factor*load.NumPrompts.Num)
+	}
+	return int(n), nil
+}
