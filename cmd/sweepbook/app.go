@@ -76,10 +76,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return quiet.code
 	}
 	a.fail(err)
-	return exitCode(ctx, err)
+	return codeOf(ctx, err)
 }
 
-func exitCode(ctx context.Context, err error) int {
+func codeOf(ctx context.Context, err error) int {
 	var usage usageError
 	switch {
 	case errors.As(err, &usage), query.IsUsage(err):
@@ -138,7 +138,7 @@ func (a *app) root() *cli.Command {
 			&cli.StringFlag{Name: "log-level", Value: "warn", Usage: "`LEVEL` of the run log: debug, info, warn or error"},
 		},
 		Commands: []*cli.Command{
-			a.runCommand(), a.planCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
+			a.runCommand(), a.planCommand(), a.benchCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
 			a.showCommand(), a.listCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.whereCommand(), a.versionCommand(),

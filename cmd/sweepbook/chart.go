@@ -21,8 +21,8 @@ func (a *app) chartCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "picture `FILE`, .png or .svg", Value: "chart.png"},
 			&cli.StringFlag{Name: "title", Usage: "`TEXT` above the picture; default the question"},
-			&cli.StringFlag{Name: "kind", Usage: "`KIND` of picture: bar or line; default by the answer"},
-			&cli.StringFlag{Name: "x", Usage: "`FIELD` along the axis of a line chart"},
+			&cli.StringFlag{Name: "x", Usage: "`COLUMN` to draw the value over, as a curve; - for bars"},
+			&cli.StringSliceFlag{Name: "label", Usage: "`COLUMN` that names a bar or line; may be given again"},
 			&cli.StringFlag{Name: "value", Usage: "`COLUMN` to draw; default the first measured one"},
 			&cli.IntFlag{Name: "width", Usage: "in pixels", Value: 1200},
 			&cli.IntFlag{Name: "height", Usage: "in pixels", Value: 700},
@@ -47,9 +47,13 @@ func (a *app) chartCommand() *cli.Command {
 				return quietError{exitNothing}
 			}
 			out := cmd.String("out")
+			format := chart.PNG
+			if filepath.Ext(out) == ".svg" {
+				format = chart.SVG
+			}
 			picture, err := chart.Draw(answer, chart.Options{
-				Title: cmd.String("title"), Kind: cmd.String("kind"), X: cmd.String("x"), Value: cmd.String("value"),
-				Width: cmd.Int("width"), Height: cmd.Int("height"), SVG: filepath.Ext(out) == ".svg",
+				Title: cmd.String("title"), Value: cmd.String("value"), X: cmd.String("x"), Label: cmd.StringSlice("label"),
+				Format: format, Width: cmd.Int("width"), Height: cmd.Int("height"),
 			})
 			if err != nil {
 				return fmt.Errorf("chart: %w", err)

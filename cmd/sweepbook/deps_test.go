@@ -26,11 +26,11 @@ var rules = map[string][]string{
 	"plugins":             {"core", "plugins/internal/pb", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"},
 	"plugins/internal/pb": {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"plugins/proto":       nil,
-	"plugins/enginetest":  {"core", "plugins", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},
+	"plugins/enginetest":  {"core", "plugins", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "github.com/google/go-cmp"},
 	"plugins/supervise":   {"core", "golang.org/x/sys"},
 	"plugins/sim":         {"core", "core/load"},
 	"examples":            nil,
-	"cmd/sweepbook": {"core", "core/ingest", "core/study", "examples", "plugins", "plugins/sim", "plugins/supervise",
+	"cmd/sweepbook": {"core", "core/ingest", "core/load", "core/study", "examples", "plugins", "plugins/sim", "plugins/supervise",
 		"query", "query/chart", "query/report", "store", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 

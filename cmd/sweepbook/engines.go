@@ -10,7 +10,6 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/plugins"
 	"github.com/sweepbook/sweepbook/plugins/sim"
-	"github.com/sweepbook/sweepbook/plugins/supervise"
 )
 
 func (a *app) enginesCommand() *cli.Command {
@@ -92,13 +91,22 @@ func (a *app) gpuCommand() *cli.Command {
 					if err := needLinux("gpu reap"); err != nil {
 						return err
 					}
-					reaped, err := supervise.Reap(ctx, nil, launchMarker)
+					path, _, err := a.databasePath(cmd)
+					if err != nil {
+						return err
+					}
+					reaped, err := reap(ctx, workDir(path))
 					if err != nil {
 						return fmt.Errorf("gpu reap: %w", err)
 					}
 					var rows [][]string
-					for _, p := range reaped {
-						rows = append(rows, []string{fmt.Sprint(p.PID), p.Command})
+					for _, r := range reaped {
+						if r.Skipped != "" {
+							a.warn("%s left alone: %s", r.Handle.Marker, r.Skipped)
+						}
+						for _, p := range r.Killed {
+							rows = append(rows, []string{fmt.Sprint(p.PID), p.Command})
+						}
 					}
 					return a.table(cmd, textTable([]string{"pid", "command"}, rows))
 				},

@@ -81,6 +81,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	host := &plugins.Host{}
 	ui := newProgress(a)
+	defer ui.end()
 	runner := &study.Runner{
 		File: file, Store: runStore{db}, Judge: j, Open: a.opener(host), Start: startServer,
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Now: a.now,
@@ -104,6 +105,15 @@ func workDir(db string) string {
 // recover ends what an earlier run left and marks its open trials as lost. The
 // study is held, so that no living run can be meant.
 func (a *app) recover(ctx context.Context, db *store.DB, name string) error {
+	reaped, err := reap(ctx, workDir(db.Path()))
+	if err != nil {
+		return fmt.Errorf("servers of an earlier run: %w", err)
+	}
+	for _, r := range reaped {
+		if r.KilledCount > 0 {
+			a.warn("ended %d processes that a dead run had left", r.KilledCount)
+		}
+	}
 	lost, err := db.ReapLost(ctx, name)
 	if err != nil {
 		return fmt.Errorf("study %s: %w", name, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins"
-	"github.com/sweepbook/sweepbook/plugins/supervise"
 	"github.com/sweepbook/sweepbook/query"
 	"github.com/sweepbook/sweepbook/store"
 )
@@ -190,18 +189,6 @@ func (a *app) pluginPath() []string {
 	}
 	return path
 }
-
-// startServer starts a server under the shim.
-func startServer(ctx context.Context, spec study.ProcessSpec) (study.Process, error) {
-	return supervise.Start(ctx, supervise.Spec{
-		ShimArgs: []string{"shim"}, Argv: spec.Process.Argv, Env: serverEnv(spec.Process.Env), Dir: spec.Dir,
-		LogPath: spec.LogPath, Marker: launchMarker + spec.Launch.String(),
-	})
-}
-
-// launchMarker stands in the environment of every server that we start, so that
-// what is left of a dead run can be recognised as ours.
-const launchMarker = "SWEEPBOOK_LAUNCH="
 
 // serverEnv is the allow-listed environment of this process with the plan's own.
 func serverEnv(own map[string]string) []string {

@@ -66,6 +66,14 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	}
 	srv.session = session
 	srv.launch.PluginSHA = session.SHA256
+	info, err := session.Info(ctx)
+	if err != nil {
+		return srv, fmt.Errorf("engine %s: %w", c.config.Engine, err)
+	}
+	srv.launch.Setup.Simulated = info.Simulated
+	for _, t := range trials {
+		t.Setup.Simulated = info.Simulated
+	}
 
 	dir := filepath.Join(r.WorkDir, srv.launch.ID.String())
 	if err := os.MkdirAll(dir, 0o700); err != nil {

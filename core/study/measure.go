@@ -83,8 +83,8 @@ func (r *Runner) settled(attempts []*core.Trial) bool {
 // trials plans every trial of a candidate that is not settled yet, in the order
 // in which one launch measures them: loads of a workload first, then repeats, so
 // that the repeats of one load are spread over the launch.
-func (r *Runner) trials(c candidate, workloads []core.NamedWorkload, res *Result) []*core.Trial {
-	var out []*core.Trial
+// The settled ones are returned beside them.
+func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known []*core.Trial) {
 	s := &r.File.Study
 	for repeat := 1; repeat <= s.Run.Repeats; repeat++ {
 		for _, w := range workloads {
@@ -92,8 +92,7 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload, res *Result
 				t := r.newTrial(c, w.Workload, load, repeat)
 				attempts := r.known[trialKey(t)]
 				if r.settled(attempts) {
-					res.Known++
-					r.event(Event{Kind: EventKnown, Trial: attempts[len(attempts)-1]})
+					known = append(known, attempts[len(attempts)-1])
 					continue
 				}
 				t.Attempt = 1
@@ -109,7 +108,7 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload, res *Result
 			}
 		}
 	}
-	return out
+	return out, known
 }
 
 func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat int) *core.Trial {
@@ -136,10 +135,12 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		if err := r.mayGoOn(ctx); err != nil {
 			return err
 		}
-		counted := Result{}
-		trials := r.trials(c, workloads, &counted)
+		trials, known := r.trials(c, workloads)
 		if first {
-			res.Known += counted.Known
+			res.Known += len(known)
+			for _, t := range known {
+				r.event(Event{Kind: EventKnown, Trial: t})
+			}
 			first = false
 		}
 		if len(trials) == 0 {

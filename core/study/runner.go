@@ -189,9 +189,11 @@ func (r *Runner) verify(ctx context.Context, res *Result) error {
 	}
 	r.event(Event{Kind: EventStage, Text: "verification"})
 	for _, name := range s.Verify.Configs {
-		c := candidate{config: res.Baseline, role: core.RoleVerification, stage: "verification", option: name}
+		// The baseline keeps its role on every workload: it is what "vs" compares
+		// with there.
+		c := candidate{config: res.Baseline, role: core.RoleBaseline, stage: "verification", option: name}
 		if name == "winner" {
-			c.config = res.Winner
+			c.config, c.role = res.Winner, core.RoleVerification
 		}
 		if err := r.measure(ctx, res, c, workloads); err != nil {
 			return err

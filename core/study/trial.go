@@ -93,17 +93,17 @@ func (r *Runner) conclude(ctx context.Context, srv *server, t *core.Trial, sampl
 	t.Figures = load.Figures(samples)
 	var le *core.LaunchError
 	switch {
+	case ctx.Err() != nil:
+		t.Status, t.Failure, t.FailureText = core.StatusAborted, core.Interrupted, "ended by the user"
+	case t.Figures["failed"] > 0 && died(srv.proc):
+		d := r.diagnose(ctx, srv, "measure", core.Crash,
+			fmt.Sprintf("the server ended with exit code %d during the measurement", srv.proc.ExitCode()))
+		t.Status, t.Failure, t.FailureText = core.StatusFailed, d.Class, d.Line
 	case err == nil && len(samples) == 0:
 		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.NoResult, "the benchmark ended without a single request"
 	case err == nil && t.Figures["completed"] == 0:
 		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.RequestsFailed, firstError(samples)
 	case err == nil:
-	case ctx.Err() != nil:
-		t.Status, t.Failure, t.FailureText = core.StatusAborted, core.Interrupted, "ended by the user"
-	case exited(srv.proc):
-		d := r.diagnose(context.WithoutCancel(ctx), srv, "measure", core.Crash,
-			fmt.Sprintf("the server ended with exit code %d during the measurement", srv.proc.ExitCode()))
-		t.Status, t.Failure, t.FailureText = core.StatusFailed, d.Class, d.Line
 	case errors.As(err, &le):
 		t.Status, t.Failure, t.FailureText = core.StatusFailed, le.Class, le.Line
 	case errors.Is(err, core.ErrPluginExited):
@@ -113,6 +113,17 @@ func (r *Runner) conclude(ctx context.Context, srv *server, t *core.Trial, sampl
 	}
 	if price := r.File.Study.Hardware.USDPerGPUHour; price > 0 {
 		priced(t, price*float64(max(1, r.File.Study.Hardware.GPUs)))
+	}
+}
+
+// died reports whether a server is gone, or goes within a moment: its requests
+// fail before its process has ended.
+func died(p Process) bool {
+	select {
+	case <-p.Done():
+		return true
+	case <-time.After(time.Second):
+		return false
 	}
 }
 

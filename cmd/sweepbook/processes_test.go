@@ -1,0 +1,128 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// runProcesses lists processes of this script: those whose working folder or
+// environment lies in its private folder, and their children.
+func runProcesses(ts *testscript.TestScript) map[int]string {
+	out := map[int]string{}
+	parent := map[int]int{}
+	command := map[int]string{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if len(cmdline) == 0 || pid == os.Getpid() {
+			continue
+		}
+		command[pid] = strings.ReplaceAll(string(cmdline), "\x00", " ")
+		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
+		if _, rest, ok := strings.Cut(string(stat), ") "); ok && len(strings.Fields(rest)) > 1 {
+			parent[pid], _ = strconv.Atoi(strings.Fields(rest)[1])
+		}
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
+		if strings.Contains(string(environ), "HOME="+ts.Getenv("WORK")) || strings.HasPrefix(cwd, ts.Getenv("WORK")) {
+			out[pid] = command[pid]
+		}
+	}
+	for pid, text := range command {
+		if _, ours := out[parent[pid]]; ours {
+			out[pid] = text
+		}
+	}
+	return out
+}
+
+// noProcess waits until nothing of this script runs any more.
+func noProcess(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(15 * time.Second)
+	for {
+		left := runProcesses(ts)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("still running: %v", left)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// signalProcess sends a signal to the one process of this script whose command
+// line contains a word and not another: signal KILL engine-serve
+func signalProcess(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "TERM": syscall.SIGTERM}
+	if len(args) < 2 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: signal KILL|INT|TERM WORD [NOT]")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		for pid, text := range runProcesses(ts) {
+			if strings.Contains(text, args[1]) && (len(args) == 2 || !strings.Contains(text, args[2])) {
+				ts.Check(syscall.Kill(pid, signals[args[0]]))
+				ts.Logf("%s to %d: %s", args[0], pid, text)
+				// Two signals of one kind in a row would be one.
+				time.Sleep(300 * time.Millisecond)
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("no process with %q: %v", args[1], runProcesses(ts))
+}
+
+// waitFor polls a question until it answers at least so many rows:
+// waitfor a.db 2 'show number where status == "ok"'
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: waitfor DB ROWS QUESTION")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	deadline := time.Now().Add(60 * time.Second)
+	for time.Now().Before(deadline) {
+		// A question that finds no trial yet ends with exit code 3, which is no
+		// fault here.
+		_ = ts.Exec("sweepbook", "--db", args[0], "--output", "csv", "query", args[2])
+		data := ts.ReadFile("stdout")
+		if strings.Count(data, "\n")-1 >= want {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("not answered in time: %s", fmt.Sprint(args))
+}
+
+// exitCode runs a command and checks its exit code: exitcode 2 sweepbook list --x
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exitcode N COMMAND ...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}

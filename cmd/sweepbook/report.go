@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/query/report"
+	"github.com/sweepbook/sweepbook/store"
+)
+
+func (a *app) reportCommand() *cli.Command {
+	return a.command(&cli.Command{
+		Name:      "report",
+		Usage:     "write what a study found: decision, tables, charts, how to repeat it",
+		ArgsUsage: "STUDY",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FOLDER` for report.md, report.html and the charts; default the study's name"},
+			&cli.StringFlag{Name: "objective", Usage: "`QUESTION` that decides, for an imported study"},
+			&cli.StringFlag{Name: "decide-on", Usage: "`WORKLOAD` that decides, for an imported study"},
+		},
+		Action: a.reportAction,
+	})
+}
+
+func (a *app) reportAction(ctx context.Context, cmd *cli.Command) error {
+	db, err := a.openRead(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	name, err := a.studyName(ctx, db, strings.Join(cmd.Args().Slice(), " "))
+	if err != nil {
+		return err
+	}
+	def, err := definition(ctx, db, name)
+	if err != nil {
+		return err
+	}
+	r, err := report.Build(ctx, db, name, def, report.Options{
+		Now: a.now().UTC(), Version: version(), Objective: cmd.String("objective"), DecideOn: cmd.String("decide-on"),
+		Details: func(ctx context.Context, id string) (report.Details, error) { return details(ctx, db, id) },
+	})
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	dir := cmd.String("out")
+	if dir == "" {
+		dir = strings.Map(func(c rune) rune {
+			if strings.ContainsRune(`/\:*?"<>|`, c) || c <= ' ' {
+				return '-'
+			}
+			return c
+		}, name)
+	}
+	return a.writeReport(dir, r)
+}
+
+func (a *app) writeReport(dir string, r *report.Report) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	files := map[string][]byte{"report.md": r.Markdown(""), "report.html": r.HTML()}
+	for name, picture := range r.Charts {
+		files[name] = picture
+	}
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := writeFile(path, files[name]); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		fmt.Fprintln(a.stdout, path)
+	}
+	return nil
+}
+
+// studyName finds the study that is meant: its whole name, or a part of it that
+// only one study has.
+func (a *app) studyName(ctx context.Context, db *store.DB, word string) (string, error) {
+	names, err := studies(ctx, db)
+	if err != nil {
+		return "", err
+	}
+	if slices.Contains(names, word) {
+		return word, nil
+	}
+	var matching []string
+	for _, name := range names {
+		if word != "" && strings.Contains(strings.ToLower(name), strings.ToLower(word)) {
+			matching = append(matching, name)
+		}
+	}
+	if len(matching) == 1 {
+		return matching[0], nil
+	}
+	list := "studies here: " + strings.Join(names, "; ")
+	switch {
+	case word == "":
+		return "", usageError{hinted{errors.New("report: want the name of one study"), list}}
+	case len(matching) > 1:
+		return "", usageError{hinted{fmt.Errorf("report: %q is part of several studies", word), "one of: " + strings.Join(matching, "; ")}}
+	}
+	return "", hinted{fmt.Errorf("report: no study %q: %w", word, core.ErrNotFound), list}
+}
+
+// studies lists every study of a history, run or imported.
+func studies(ctx context.Context, db *store.DB) ([]string, error) {
+	var names []string
+	for row, err := range db.Rows(ctx, core.Select{Columns: []string{"study"}}) {
+		if err != nil {
+			return nil, err
+		}
+		if row[0].Kind == core.KindText && !slices.Contains(names, row[0].Text) {
+			names = append(names, row[0].Text)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// definition is the study as it was resolved when it ran; nil for an import.
+func definition(ctx context.Context, db *store.DB, name string) (*core.Study, error) {
+	data, err := db.Study(ctx, name)
+	if errors.Is(err, core.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("study %s: %w", name, err)
+	}
+	var def core.Study
+	if err := json.Unmarshal(data, &def); err != nil {
+		return nil, fmt.Errorf("study %s: %w", name, err)
+	}
+	return &def, nil
+}
+
+// details gives the commands of a trial: as launched, or as its source shows them.
+func details(ctx context.Context, db *store.DB, id string) (report.Details, error) {
+	t, err := db.Trial(ctx, id)
+	if err != nil {
+		return report.Details{}, err
+	}
+	d := report.Details{FailureLine: t.FailureText}
+	if t.Launch != nil && len(t.Launch.Argv) > 0 {
+		d.Serve = shellLine(portable(t.Launch.Argv))
+		d.Bench = benchLine(t)
+		return d, nil
+	}
+	d.Serve, d.Bench = t.Extra["serve_command"].String(), t.Extra["bench_command"].String()
+	return d, nil
+}
+
+// portable is a server command as a person would type it elsewhere: this program
+// by its name, and without the address that a run allotted.
+func portable(argv []string) []string {
+	var out []string
+	for i := 0; i < len(argv); i++ {
+		switch {
+		case i == 0 && argv[0] == "/proc/self/exe":
+			out = append(out, "sweepbook")
+		case argv[i] == "--host" || argv[i] == "--port":
+			i++
+		default:
+			out = append(out, argv[i])
+		}
+	}
+	return out
+}
+
+// benchLine is the command that measures the same again on a running server.
+func benchLine(t *core.Trial) string {
+	args := []string{"sweepbook", "bench", "--url", "http://127.0.0.1:8000", "--model", t.Setup.Config.Checkpoint, "--dataset", t.Workload.Dataset}
+	add := func(flag string, v core.Value) {
+		if v.Kind == core.KindNumber {
+			args = append(args, flag, v.String())
+		}
+	}
+	if t.Workload.Path != "" {
+		args = append(args, "--data", t.Workload.Path)
+	}
+	add("--input", t.Workload.InputLen)
+	add("--output-len", t.Workload.OutputLen)
+	add("--requests", t.Load.NumPrompts)
+	add("--concurrency", t.Load.Concurrency)
+	add("--rate", t.Load.RequestRate)
+	add("--seed", t.Load.Seed)
+	return shellLine(args)
+}

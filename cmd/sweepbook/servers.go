@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core/study"
+	"github.com/sweepbook/sweepbook/plugins/supervise"
+)
+
+// launchMarker stands in the environment of every server that we start, so that
+// what is left of a dead run can be recognised as ours.
+const launchMarker = "SWEEPBOOK_LAUNCH="
+
+// handleFile lies in the folder of a launch for as long as its server may live:
+// what recovery needs when both the run and its shim died.
+const handleFile = "server.json"
+
+// startServer starts a server under the shim. Its handle is on disk before
+// anything runs.
+func startServer(ctx context.Context, spec study.ProcessSpec) (study.Process, error) {
+	s := supervise.Spec{
+		ShimArgs: []string{"shim"}, Argv: spec.Process.Argv, Env: serverEnv(spec.Process.Env), Dir: spec.Dir,
+		LogPath: spec.LogPath, Marker: launchMarker + spec.Launch.String(),
+	}
+	path := filepath.Join(spec.Dir, handleFile)
+	intent, err := supervise.Intend(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := saveHandle(path, intent); err != nil {
+		return nil, err
+	}
+	p, err := supervise.Start(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	server := &supervised{Process: p, handle: path}
+	if err := saveHandle(path, p.Handle()); err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return server, nil
+}
+
+// supervised is a server whose handle is forgotten once nothing of it is left.
+type supervised struct {
+	*supervise.Process
+	handle string
+}
+
+func (s *supervised) Stop(ctx context.Context, grace time.Duration) error {
+	if err := s.Process.Stop(ctx, grace); err != nil {
+		return err
+	}
+	if err := os.Remove(s.handle); err != nil {
+		return fmt.Errorf("forget server: %w", err)
+	}
+	return nil
+}
+
+func saveHandle(path string, h supervise.Handle) error {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("server handle: %w", err)
+	}
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return fmt.Errorf("server handle: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		f.Close()
+		return fmt.Errorf("server handle: %w", err)
+	}
+	return f.Close()
+}
+
+// reap ends what dead runs of a history left behind and forgets their handles. A
+// server whose run lives is left alone.
+func reap(ctx context.Context, launches string) ([]supervise.Reaped, error) {
+	paths, err := filepath.Glob(filepath.Join(launches, "*", handleFile))
+	if err != nil || len(paths) == 0 {
+		return nil, err
+	}
+	var handles []supervise.Handle
+	file := map[string]string{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("server handle: %w", err)
+		}
+		var h supervise.Handle
+		if err := json.Unmarshal(data, &h); err != nil {
+			// Cut off while it was written, so before its server was started.
+			if err := os.Remove(path); err != nil {
+				return nil, fmt.Errorf("server handle: %w", err)
+			}
+			continue
+		}
+		handles = append(handles, h)
+		file[h.Marker] = path
+	}
+	reaped, err := supervise.Reap(ctx, handles, launchMarker)
+	if err != nil {
+		return reaped, err
+	}
+	for _, r := range reaped {
+		if r.Skipped == "" && len(r.Left) == 0 {
+			if err := os.Remove(file[r.Handle.Marker]); err != nil {
+				return reaped, fmt.Errorf("forget server: %w", err)
+			}
+		}
+	}
+	return reaped, nil
+}

@@ -1,0 +1,114 @@
+package ingest
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Options say how a file is read. The zero value is useful.
+type Options struct {
+	Study  string    // name of the study instead of the one that the source says
+	Format string    // a reader's name ("serving-block") instead of detection by content
+	Now    time.Time // recorded as the time of the import; zero is not recorded
+}
+
+// Result is what one file gave.
+type Result struct {
+	// Trials have everything but a number: id, study, status, sources, derived
+	// figures. One file may print a trial twice; both records are here, with one id.
+	Trials []*core.Trial
+	// Samples are the single requests of trials whose source has them.
+	Samples map[core.ID][]core.Sample
+	// Skipped are records or files that were understood and hold no result: a
+	// placeholder, a command that crashed, content of no known kind.
+	Skipped []Note
+	// Errors are records that should have been read and could not be.
+	Errors []Note
+}
+
+// Note says something of a place in a file. Line is 1-based, 0 for the whole file.
+type Note struct {
+	File    string
+	Line    int
+	Message string
+}
+
+func (n Note) String() string {
+	if n.Line == 0 {
+		return n.File + ": " + n.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
+}
+
+// File reads one file. An error means that the file could not be read at all;
+// what is wrong with single records stands in the Result, which then still holds
+// the good ones.
+func File(ctx context.Context, path string, opt Options) (Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Result{}, fmt.Errorf("read results: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return Result{}, fmt.Errorf("read results: %s: %w: a folder; walk it instead", path, core.ErrInvalid)
+	}
+	return Read(ctx, path, f, opt)
+}
+
+// Read reads one source of results to its end. name is its path or a made-up
+// name: the base name goes into the trials' sources, the stem names the study
+// where the text itself does not.
+func Read(ctx context.Context, name string, r io.Reader, opt Options) (Result, error) {
+	base := filepath.Base(name)
+	sum := sha256.New()
+	raw := &contextReader{ctx: ctx, r: io.TeeReader(r, sum)}
+	in := &input{name: base, text: bufio.NewReaderSize(decodeText(raw), 64<<10), opt: opt}
+	out := &collector{file: base}
+
+	f, err := chooseFormat(in)
+	if err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", base, err)
+	}
+	if f == nil {
+		out.skip(0, "unknown content: looked for "+lookedFor())
+	} else if err := f.read(in, out); err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", base, err)
+	}
+	// The source is named by the whole file, so the rest is read too.
+	if _, err := io.Copy(io.Discard, raw); err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", base, err)
+	}
+	return out.finish(hex.EncodeToString(sum.Sum(nil)), opt), nil
+}
+
+// stem is a file's base name without its extensions.
+func stem(name string) string {
+	base := filepath.Base(name)
+	if trimmed := strings.TrimSuffix(base, filepath.Ext(base)); trimmed != "" {
+		return trimmed
+	}
+	return base
+}
+
+// contextReader ends reading when the context does.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}

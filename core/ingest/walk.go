@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Walk reads files, and folders in the order of their names, and hands each
+// file's result to each, whose error ends the walk. A file that cannot be read
+// gives a Result with that error in Errors. Hidden files and folders inside a
+// folder are passed over, and so is what is no regular file; what paths name
+// itself is always read.
+func Walk(ctx context.Context, paths []string, opt Options, each func(path string, res Result) error) error {
+	one := func(path string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		res, err := File(ctx, path, opt)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			res.Errors = append(res.Errors, Note{File: filepath.Base(path), Message: err.Error()})
+		}
+		return each(path, res)
+	}
+	for _, root := range paths {
+		if info, err := os.Lstat(root); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(root); err == nil && info.IsDir() {
+				root += string(filepath.Separator) // a named link to a folder is followed
+			}
+		}
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return each(path, Result{Errors: []Note{{File: filepath.Base(path), Message: fmt.Sprintf("read results: %v", err)}}})
+			case path != root && strings.HasPrefix(d.Name(), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case d.IsDir():
+				return nil
+			case path != root && !d.Type().IsRegular():
+				return nil
+			}
+			return one(path)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

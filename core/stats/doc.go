@@ -1,0 +1,9 @@
+// Package stats holds the few statistics that Sweepbook computes itself. It
+// imports nothing of Sweepbook, so that every layer may use it.
+//
+// Each function states its definition and where it comes from, because the same
+// word means different things in different tools: percentiles here are numpy's
+// linear ones, the standard deviation is the population's. Where the data cannot
+// answer (no values, a value that is not finite) a function says so with ok ==
+// false; it never returns 0 or NaN in place of an answer.
+package stats

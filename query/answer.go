@@ -1,0 +1,92 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Answer is what a history says to one query. Tables, charts, reports and JSON are
+// made of it and of nothing else.
+type Answer struct {
+	Query   string
+	History core.History // Trials is the number of rows that were read
+	Verb    string       // "max", "min", "pareto", "show", "count"
+	Columns []Column
+	Rows    [][]core.Value // one value a column
+	// Groups cut Rows: one without by, else one for each combination of keys, the
+	// empty ones included, in the order of the rows.
+	Groups     []Group
+	Considered int // trials that took part
+	Excluded   Excluded
+	// Undecided counts, for each field, the trials that were left out because it is
+	// missing; a trial that lacks two fields is counted for both.
+	Undecided   []Reason
+	Ties        int // rows tied with the first of their group, summed
+	EmptyGroups int
+	// SoundWinner is the best row that no hard or void finding touches, nil when
+	// the winner is sound itself or no row is.
+	SoundWinner []core.Value
+	Residue     []Residue
+	Warnings    []Warning
+}
+
+// Column describes one column of an answer.
+type Column struct {
+	Name   string
+	Unit   string
+	Type   core.Type
+	Better core.Better
+}
+
+// Group is a stretch of rows: Rows[First:Last].
+type Group struct {
+	Key         []core.Value // one value for each by
+	First, Last int
+	Considered  int // trials that took part in the group
+	Ties        int // rows tied with the first
+	Empty       bool
+	Base        core.Value // baseline of the first row's value, after vs
+}
+
+// Excluded counts the trials that did not take part, each once: by the first of
+// status, simulated, and where or undecided that keeps it out.
+type Excluded struct {
+	Where, Undecided, Status, Simulated int
+}
+
+// Reason is a field that was missing, and for how many trials.
+type Reason struct {
+	Field  string
+	Trials int
+}
+
+// Residue is a field in which trials differ that were compared as if it were one.
+type Residue struct {
+	Field  string
+	Values []core.Value // distinct, in order; missing is one of them
+	More   bool         // there are more values than were kept
+}
+
+// Warning is something that the reader of an answer must know. Its code is one of
+//
+//	limit        rows were cut by limit
+//	no_trial     no trial qualifies, and why
+//	simulated    only simulated trials qualify
+//	undecided    trials were left out for want of a field
+//	having       groups were left out by having
+//	empty_group  nothing qualifies in a group
+//	no_baseline  rows for which vs found no trial
+//	missing      an aggregate passed over trials without a value
+//	findings     the audit has findings on a trial of the answer
+//	asserted     a trial rests on what a person set
+type Warning struct {
+	Code    string
+	Message string
+	Hint    string // what to do, "" none
+}
+
+// Column returns the index of a column by name, -1 when there is none.
+func (a *Answer) Column(name string) int {
+	return slices.IndexFunc(a.Columns, func(c Column) bool { return c.Name == name })
+}

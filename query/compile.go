@@ -1,0 +1,332 @@
+package query
+
+import (
+	"math"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// compiler checks one expression and turns it into closures over a row.
+type compiler struct {
+	*expression
+	plan    *plan
+	clause  string // for messages
+	aliases map[string]item
+	group   *groupScope // set where an expression stands for a group
+	inside  string      // the aggregate around, "" none
+}
+
+// groupScope is what an expression over a group may use: keys and aggregates. A
+// group's row is its keys followed by its aggregates.
+type groupScope struct {
+	keys map[string]int // canonical text of a by-value -> position
+}
+
+func (c *compiler) compile(n ast.Node) (*node, error) {
+	if c.group != nil && c.inside == "" {
+		if i, ok := c.group.keys[n.String()]; ok {
+			key := c.plan.by[i]
+			slot := valueNode(key.typ, func(row []core.Value) core.Value { return row[i] })
+			slot.field = key.field
+			return slot, nil
+		}
+	}
+	switch n := n.(type) {
+	case *ast.IntegerNode:
+		return literal(core.NumberType, core.Number(float64(n.Value))), nil
+	case *ast.FloatNode:
+		return literal(core.NumberType, core.Number(n.Value)), nil
+	case *ast.StringNode:
+		return literal(core.TextType, core.String(n.Value)), nil
+	case *ast.BoolNode:
+		return literal(core.BoolType, core.Bool(n.Value)), nil
+	case *ast.NilNode:
+		return nil, c.errorf(c.at(n), "nil is not in the language: use missing(x) or known(x)")
+	case *ast.IdentifierNode:
+		return c.identifier(n)
+	case *ast.MemberNode:
+		return c.member(n)
+	case *ast.UnaryNode:
+		return c.unary(n)
+	case *ast.BinaryNode:
+		return c.binary(n)
+	case *ast.ConditionalNode:
+		return c.conditional(n)
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return c.call(callee.Value, n.Arguments, c.at(callee))
+		}
+		return nil, c.errorf(c.start(n), "methods are not in the language")
+	case *ast.BuiltinNode:
+		return c.call(n.Name, n.Arguments, c.at(n))
+	case *ast.ArrayNode:
+		return nil, c.errorf(c.at(n), "a list may stand only to the right of in")
+	case *ast.SliceNode:
+		return nil, c.errorf(c.at(n), "indexing is not in the language")
+	}
+	return nil, c.errorf(c.at(n), "%s is not in the language", n)
+}
+
+func (c *compiler) identifier(n *ast.IdentifierNode) (*node, error) {
+	if it, ok := c.aliases[n.Value]; ok {
+		other := *c
+		other.expression, other.aliases = it.expression, nil
+		return other.compile(it.root)
+	}
+	switch n.Value {
+	case "unlimited":
+		return literal(core.NumberType, core.Unlimited()), nil
+	case "gain":
+		return c.bareGain(c.at(n))
+	}
+	return c.fieldNode(n.Value, c.at(n))
+}
+
+// member reads args.x and the like, whose names may hold dots.
+func (c *compiler) member(n *ast.MemberNode) (*node, error) {
+	name := ""
+	for at := ast.Node(n); ; {
+		m, ok := at.(*ast.MemberNode)
+		if !ok {
+			id, ok := at.(*ast.IdentifierNode)
+			if !ok {
+				return nil, c.errorf(c.start(n), "only args, passed, extra and quality have names behind a dot")
+			}
+			return c.fieldNode(id.Value+name, c.at(id))
+		}
+		property, ok := m.Property.(*ast.StringNode)
+		if off := c.at(m); !ok || c.query[off] == '[' {
+			return nil, c.errorf(off, "indexing is not in the language: write args.name")
+		}
+		name = "." + property.Value + name
+		at = m.Node
+	}
+}
+
+func (c *compiler) fieldNode(name string, off int) (*node, error) {
+	f, err := c.plan.lookup(c.expression, name, off)
+	if err != nil {
+		return nil, err
+	}
+	if c.group != nil && c.inside == "" {
+		e := c.errorf(off, "%s stands outside an aggregate: use median(%s), or put %s in by", name, name, name)
+		if f.Type != core.NumberType && f.Type != core.AnyType {
+			e.Msg = name + " stands outside an aggregate: put it in by"
+		}
+		return nil, e
+	}
+	col := c.plan.column(f.Name)
+	n := valueNode(f.Type, func(row []core.Value) core.Value { return row[col] })
+	n.field, n.col = &f, col
+	return n, nil
+}
+
+func (c *compiler) unary(n *ast.UnaryNode) (*node, error) {
+	if n.Operator == "not" || n.Operator == "!" {
+		kid, err := c.compile(n.Node)
+		if err != nil {
+			return nil, err
+		}
+		if kid.typ != core.BoolType && kid.typ != core.AnyType {
+			return nil, c.errorf(c.start(n.Node), "%s is %s where a condition is wanted: not binds closer than ==, so write not (…)",
+				n.Node, kindName(kid.typ))
+		}
+		return conditionNode(func(row []core.Value) tri { return kid.cond(row).not() }, kid), nil
+	}
+	kid, err := c.number(n.Node)
+	if err != nil {
+		return nil, err
+	}
+	if n.Operator == "+" {
+		return kid, nil
+	}
+	negate := func(row []core.Value) core.Value { return arithmetic("*", kid.val(row), core.Number(-1)) }
+	if kid.lit != nil {
+		return literal(core.NumberType, negate(nil)), nil
+	}
+	return valueNode(core.NumberType, negate, kid), nil
+}
+
+// condition compiles a node that must be true, false or undecided.
+func (c *compiler) condition(n ast.Node) (*node, error) {
+	kid, err := c.compile(n)
+	if err != nil {
+		return nil, err
+	}
+	if kid.typ != core.BoolType && kid.typ != core.AnyType {
+		return nil, c.errorf(c.start(n), "%s is %s where a condition is wanted", n, kindName(kid.typ))
+	}
+	return kid, nil
+}
+
+// number compiles a node that must be a number.
+func (c *compiler) number(n ast.Node) (*node, error) {
+	kid, err := c.compile(n)
+	if err != nil {
+		return nil, err
+	}
+	if kid.typ != core.NumberType && kid.typ != core.AnyType {
+		return nil, c.errorf(c.start(n), "%s is %s where a number is wanted", n, kindName(kid.typ))
+	}
+	return kid, nil
+}
+
+// kindName is a type as a message calls it.
+func kindName(t core.Type) string {
+	switch t {
+	case core.TextType:
+		return "text"
+	case core.BoolType:
+		return "true or false"
+	}
+	return "a " + t.String()
+}
+
+func (c *compiler) binary(n *ast.BinaryNode) (*node, error) {
+	switch n.Operator {
+	case "and", "&&", "or", "||":
+		return c.logical(n)
+	case "==", "!=", "<", "<=", ">", ">=":
+		return c.comparison(n)
+	case "in":
+		return c.membership(n)
+	case "+", "-", "*", "/", "%", "**":
+		return c.arithmetic(n)
+	case "??":
+		return c.fallback(n)
+	case "matches", "contains", "startsWith", "endsWith":
+		return c.textual(n)
+	}
+	return nil, c.errorf(c.at(n), "%s is not in the language", n.Operator)
+}
+
+func (c *compiler) logical(n *ast.BinaryNode) (*node, error) {
+	l, err := c.condition(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.condition(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	if n.Operator == "and" || n.Operator == "&&" {
+		return conditionNode(func(row []core.Value) tri {
+			t := l.cond(row)
+			if t == no {
+				return no
+			}
+			return t.and(r.cond(row))
+		}, l, r), nil
+	}
+	return conditionNode(func(row []core.Value) tri {
+		t := l.cond(row)
+		if t == yes {
+			return yes
+		}
+		return t.or(r.cond(row))
+	}, l, r), nil
+}
+
+func (c *compiler) arithmetic(n *ast.BinaryNode) (*node, error) {
+	l, err := c.compile(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.compile(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	op := n.Operator
+	result := core.NumberType
+	timed := l.typ == core.TimeType || r.typ == core.TimeType
+	switch {
+	case l.typ == core.TimeType && r.typ == core.TimeType && op == "-":
+	case timed && (op == "+" && l.typ != r.typ || op == "-" && l.typ == core.TimeType):
+		result = core.TimeType
+	case timed:
+		return nil, c.errorf(c.at(n), "%s has no meaning for a time", op)
+	}
+	for i, side := range []*node{l, r} {
+		if side.typ != core.NumberType && side.typ != core.AnyType && side.typ != core.TimeType {
+			part := []ast.Node{n.Left, n.Right}[i]
+			return nil, c.errorf(c.start(part), "%s is %s where a number is wanted", part, kindName(side.typ))
+		}
+	}
+	compute := func(row []core.Value) core.Value { return arithmetic(op, l.val(row), r.val(row)) }
+	if l.lit != nil && r.lit != nil {
+		return literal(result, compute(nil)), nil
+	}
+	return valueNode(result, compute, l, r), nil
+}
+
+func (c *compiler) fallback(n *ast.BinaryNode) (*node, error) {
+	l, err := c.compile(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.compile(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.unite(n, l, r)
+	if err != nil {
+		return nil, err
+	}
+	return valueNode(t, func(row []core.Value) core.Value {
+		if v := l.val(row); known(v) {
+			return v
+		}
+		return r.val(row)
+	}, l, r), nil
+}
+
+func (c *compiler) conditional(n *ast.ConditionalNode) (*node, error) {
+	test, err := c.condition(n.Cond)
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.compile(n.Exp1)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.compile(n.Exp2)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.unite(n, l, r)
+	if err != nil {
+		return nil, err
+	}
+	return valueNode(t, func(row []core.Value) core.Value {
+		switch test.cond(row) {
+		case yes:
+			return l.val(row)
+		case no:
+			return r.val(row)
+		}
+		return core.Missing()
+	}, test, l, r), nil
+}
+
+// unite gives the type of two alternatives.
+func (c *compiler) unite(n ast.Node, l, r *node) (core.Type, error) {
+	switch {
+	case l.typ == r.typ:
+		return l.typ, nil
+	case l.typ == core.AnyType || r.typ == core.AnyType:
+		return core.AnyType, nil
+	case l.typ == core.VersionType && r.typ == core.TextType, l.typ == core.TextType && r.typ == core.VersionType:
+		return core.TextType, nil
+	}
+	return 0, c.errorf(c.start(n), "the alternatives are %s and %s: they must be of one kind", kindName(l.typ), kindName(r.typ))
+}
+
+// bin is x rounded down to a multiple of w.
+func bin(x, w core.Value) core.Value {
+	if x.Kind != core.KindNumber || w.Kind != core.KindNumber || !(w.Num > 0) || x.IsUnlimited() {
+		return core.Missing()
+	}
+	return finite(math.Floor(x.Num/w.Num) * w.Num)
+}

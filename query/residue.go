@@ -1,0 +1,182 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// ResidueFields are the fields that tell whether trials may be compared as if they
+// were one experiment: what was asked, how hard, on what, and measured by what.
+// What a search chooses (engine, checkpoint, knobs, parallelism) is not among them,
+// since that is what it compares.
+func ResidueFields() []string {
+	var names []string
+	for _, f := range residueList {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// residueList is never changed. A field with an owner counts as differing only
+// where one owner has several values: two engines always have two versions.
+var residueList = []struct{ name, owner string }{
+	{"model", ""}, {"workload", ""}, {"dataset", ""}, {"input_len", ""}, {"output_len", ""}, {"ignore_eos", ""},
+	{"turns", ""}, {"load", ""}, {"concurrency", ""}, {"request_rate", ""}, {"burstiness", ""}, {"num_prompts", ""},
+	{"gpu", ""}, {"gpus", ""}, {"nodes", ""}, {"power_limit_w", ""}, {"driver", ""}, {"host", ""},
+	{"compile_cache", ""}, {"engine_version", "engine"}, {"tool", ""}, {"tool_version", "tool"}, {"simulated", ""},
+}
+
+// residueField is one of them in a plan.
+type residueField struct {
+	name       string
+	typ        core.Type
+	col, owner int // owner is -1 for none
+}
+
+// planResidue picks the fields that are neither in by nor named by an equality in
+// where.
+func (p *plan) planResidue() {
+	settled := map[string]bool{}
+	for _, k := range p.by {
+		if k.field != nil && k.col >= 0 {
+			settled[k.field.Name] = true
+		}
+	}
+	if p.q.where != nil {
+		ast.Walk(&p.q.where.root, visitor(func(n ast.Node) {
+			if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "==" || b.Operator == "in") {
+				if id, ok := b.Left.(*ast.IdentifierNode); ok {
+					settled[id.Value] = true
+				}
+				if id, ok := b.Right.(*ast.IdentifierNode); ok && b.Operator == "==" {
+					settled[id.Value] = true
+				}
+			}
+		}))
+	}
+	for _, r := range residueList {
+		if settled[r.name] {
+			continue
+		}
+		f, _ := core.LookupField(r.name)
+		field := residueField{name: r.name, typ: f.Type, col: p.column(r.name), owner: -1}
+		if r.owner != "" {
+			field.owner = p.column(r.owner)
+		}
+		p.residue = append(p.residue, field)
+	}
+}
+
+// maxResidue bounds the distinct values that are kept of one field: the smallest,
+// so that the answer does not depend on the order of the rows.
+const maxResidue = 100
+
+// owned is a value with its owner's.
+type owned struct{ owner, value core.Value }
+
+// residue collects the distinct values of the residue's fields in one group.
+type residue struct {
+	fields []residueField
+	seen   [][]owned // sorted
+	last   []owned   // the value of the row before, which is most often that of this one
+	more   []bool
+}
+
+func newResidue(fields []residueField) *residue {
+	n := len(fields)
+	return &residue{fields: fields, seen: make([][]owned, n), last: make([]owned, n), more: make([]bool, n)}
+}
+
+func (r *residue) add(row []core.Value) {
+	for i, f := range r.fields {
+		o := owned{value: row[f.col]}
+		if f.owner >= 0 {
+			o.owner = row[f.owner]
+		}
+		if len(r.seen[i]) > 0 && r.last[i] == o {
+			continue
+		}
+		r.last[i] = o
+		r.insert(i, o)
+	}
+}
+
+func (r *residue) insert(i int, o owned) {
+	at, found := slices.BinarySearchFunc(r.seen[i], o, compareOwned)
+	switch {
+	case found:
+	case at >= maxResidue:
+		r.more[i] = true
+	default:
+		r.seen[i] = slices.Insert(r.seen[i], at, o)
+		if len(r.seen[i]) > maxResidue {
+			r.seen[i] = r.seen[i][:maxResidue]
+			r.more[i] = true
+		}
+	}
+}
+
+// compareOwned orders by content alone; versions are put in order when printed.
+func compareOwned(a, b owned) int {
+	if c := versions(nil).sortValues(a.owner, b.owner, core.TextType, false); c != 0 {
+		return c
+	}
+	return versions(nil).sortValues(a.value, b.value, core.TextType, false)
+}
+
+// merge adds what another group has seen.
+func (r *residue) merge(other *residue) {
+	for i := range other.seen {
+		for _, o := range other.seen[i] {
+			r.insert(i, o)
+		}
+		r.more[i] = r.more[i] || other.more[i]
+	}
+}
+
+// differs reports whether the field tells trials of the group apart.
+func (r *residue) differs(i int) bool {
+	seen := r.seen[i]
+	if r.fields[i].owner < 0 {
+		return len(seen) > 1
+	}
+	for j := 1; j < len(seen); j++ {
+		if seen[j].owner == seen[j-1].owner {
+			return true
+		}
+	}
+	return false
+}
+
+// residueOf unites what differs within any of the groups.
+func (p *plan) residueOf(groups []*group) []Residue {
+	all := newResidue(p.residue)
+	differs := make([]bool, len(p.residue))
+	for _, g := range groups {
+		one := newResidue(p.residue)
+		for i := range p.residue {
+			if g.residue != nil && g.residue.differs(i) {
+				differs[i] = true
+				one.seen[i], one.more[i] = g.residue.seen[i], g.residue.more[i]
+			}
+		}
+		all.merge(one)
+	}
+	var out []Residue
+	for i, f := range p.residue {
+		if !differs[i] {
+			continue
+		}
+		res := Residue{Field: f.name, More: all.more[i]}
+		for _, o := range all.seen[i] {
+			res.Values = append(res.Values, o.value)
+		}
+		slices.SortFunc(res.Values, func(a, b core.Value) int { return p.versions.sortValues(a, b, f.typ, false) })
+		res.Values = slices.Compact(res.Values)
+		out = append(out, res)
+	}
+	return out
+}

@@ -1,0 +1,217 @@
+package query
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// warnings gathers what the reader must know, in a fixed order.
+func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, shown []*group, dropped int, simulated bool) []Warning {
+	p := e.p
+	out := a.Warnings
+	warn := func(code, hint, format string, args ...any) {
+		out = append(out, Warning{code, fmt.Sprintf(format, args...), hint})
+	}
+	if a.Considered == 0 {
+		out = append(out, e.nothingQualifies(a, t))
+	}
+	if simulated {
+		warn("simulated", "", "only simulated trials qualify: %s", trials(a.Considered))
+	}
+	out = append(out, t.undecidedWarnings()...)
+	if dropped > 0 {
+		warn("having", "", "%s left out by having", plural(dropped, "group"))
+	}
+	if a.EmptyGroups > 0 {
+		warn("empty_group", "", "nothing qualifies for %s", p.emptyNames(a.Groups))
+	}
+	if p.vs != nil {
+		if n := p.withoutBaseline(shown); n > 0 {
+			warn("no_baseline", "", "%s without a baseline: no trial where %s has the same %s",
+				plural(n, "row"), p.q.vs.text, p.versusKeys())
+		}
+	}
+	for i, agg := range p.aggregates {
+		passed, all := 0, 0
+		for _, g := range shown {
+			passed += g.gathered[i].passedOver(agg)
+			all += g.considered
+		}
+		if passed > 0 {
+			warn("missing", "", "%s: %d of %s lack a value and do not count", agg.text, passed, trials(all))
+		}
+	}
+	if col := a.Column("findings"); col >= 0 && len(p.goals) > 0 {
+		out = append(out, findingWarnings(a, col)...)
+	}
+	return append(out, notes.warnings()...)
+}
+
+// nothingQualifies says what keeps most trials out and which comes nearest.
+func (e *evaluation) nothingQualifies(a *Answer, t *tally) Warning {
+	w := Warning{Code: "no_trial", Message: "no trial qualifies"}
+	worst := -1
+	for i, m := range e.misses {
+		if m.trials > 0 && (worst < 0 || m.trials > e.misses[worst].trials) {
+			worst = i
+		}
+	}
+	switch {
+	case e.trials == 0:
+		w.Message += ": the history holds no trial"
+		w.Hint = "sweepbook where prints which history was read"
+	case e.status == e.trials:
+		var parts []string
+		for _, s := range slices.Sorted(maps.Keys(e.statuses)) {
+			parts = append(parts, fmt.Sprintf("%d %s", e.statuses[s], s))
+		}
+		w.Message += fmt.Sprintf(": none of %s has status ok (%s)", trials(e.trials), strings.Join(parts, ", "))
+	case worst >= 0:
+		c, m := e.p.where[worst], e.misses[worst]
+		w.Message += fmt.Sprintf(": %s is false for %d of %s", c.text, m.trials, trials(e.trials))
+		e.addNearest(&w)
+	case t.undecided > 0:
+		w.Message += fmt.Sprintf(": what it asks for is unknown for %d of %s", t.undecided, trials(e.trials))
+	}
+	return w
+}
+
+// addNearest names the trial that fails one condition only, and that by least.
+func (e *evaluation) addNearest(w *Warning) {
+	for i, m := range e.misses {
+		if m.nearest == nil {
+			continue
+		}
+		c := e.p.where[i]
+		for _, kid := range c.kids {
+			if kid.col >= 0 {
+				w.Message += fmt.Sprintf("; the nearest is trial %s with %s = %s", e.p.trialName(m.nearest),
+					e.p.columns[kid.col], printed(m.nearest[kid.col], kid.typ))
+				return
+			}
+		}
+	}
+}
+
+// undecidedWarnings names each field that kept trials out.
+func (t *tally) undecidedWarnings() []Warning {
+	var out []Warning
+	for _, name := range slices.Sorted(maps.Keys(t.reasons)) {
+		n := t.reasons[name]
+		if name == "success_rate" && t.unasked > 0 {
+			out = append(out, Warning{
+				Code: "undecided",
+				Message: fmt.Sprintf("%s left out: success_rate is unknown, because the number of requests asked is stated nowhere",
+					trials(t.unasked)),
+				Hint: "if you know that every request was answered: sweepbook set requested=completed where " + t.unaskedCondition(),
+			})
+			n -= t.unasked
+		}
+		if n > 0 {
+			out = append(out, Warning{Code: "undecided", Message: fmt.Sprintf("%s left out: %s is unknown", trials(n), name)})
+		}
+	}
+	return out
+}
+
+// unaskedCondition is a condition that finds the trials whose number of requests
+// is unknown.
+func (t *tally) unaskedCondition() string {
+	var studies []string
+	for v := range t.studies {
+		if v.Kind != core.KindText {
+			return "missing(requested)"
+		}
+		studies = append(studies, strconv.Quote(v.Text))
+	}
+	slices.Sort(studies)
+	switch len(studies) {
+	case 0:
+		return "missing(requested)"
+	case 1:
+		return "study == " + studies[0] + " and missing(requested)"
+	}
+	return "study in [" + strings.Join(studies, ", ") + "] and missing(requested)"
+}
+
+// emptyNames lists up to five groups without a row, by their keys.
+func (p *plan) emptyNames(groups []Group) string {
+	var names []string
+	for _, g := range groups {
+		if !g.Empty {
+			continue
+		}
+		var parts []string
+		for i, v := range g.Key {
+			text := printed(v, p.by[i].typ).String()
+			if v.IsMissing() {
+				text = "unknown"
+			}
+			parts = append(parts, p.q.by[i].name+" "+text)
+		}
+		names = append(names, strings.Join(parts, ", "))
+	}
+	const most = 5
+	if n := len(names); n > most {
+		return fmt.Sprintf("%s and %s", strings.Join(names[:most], "; "), plural(n-most, "more group"))
+	}
+	return strings.Join(names, "; ")
+}
+
+// withoutBaseline counts the rows for which no baseline was found.
+func (p *plan) withoutBaseline(shown []*group) int {
+	n := 0
+	for _, g := range shown {
+		for _, row := range g.list.rows {
+			if row != nil && p.vs.found[p.versusKey(row)] == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (p *plan) versusKeys() string {
+	if p.q.on == nil {
+		return "model, workload and load"
+	}
+	var names []string
+	for _, it := range p.q.on {
+		names = append(names, it.text)
+	}
+	return strings.Join(names, ", ")
+}
+
+// findingWarnings points at winners of which the audit has something to say.
+func findingWarnings(a *Answer, col int) []Warning {
+	number := a.Column("number")
+	var names []string
+	for _, row := range a.Rows {
+		if row[col].Kind == core.KindNumber && row[col].Num > 0 && number >= 0 {
+			names = append(names, row[number].String())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Warning{{Code: "findings", Message: listTrials(names) + ": the audit has findings",
+		Hint: "sweepbook audit lists which figures they touch"}}
+}
+
+func limitWarning(shown, all int) Warning {
+	return Warning{Code: "limit", Message: fmt.Sprintf("showing %d of %s", shown, plural(all, "row"))}
+}
+
+func trials(n int) string { return plural(n, "trial") }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
