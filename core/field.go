@@ -71,7 +71,7 @@ func (f Field) Measured() bool {
 // Figure reports whether the field lives in Trial.Figures.
 func (f Field) Figure() bool {
 	return f.Measured() && f.Type == NumberType && f.Name != "findings" &&
-		!strings.HasPrefix(f.Name, "quality.") && !strings.HasSuffix(f.Name, "_per_gpu")
+		!strings.Contains(f.Name, ".") && !strings.HasSuffix(f.Name, "_per_gpu")
 }
 
 // Fields lists every fixed field in the order of the documentation. Knobs
@@ -288,9 +288,10 @@ var fieldIndex = func() map[string]Field {
 }()
 
 // LookupField finds a field by name: a fixed one, a further percentile
-// (p75_ttft_ms; p50 is the median), a rate per GPU, or args.x, passed.x, extra.x,
-// quality.x, whose names only the history can confirm. The returned Field's Name
-// is the canonical one.
+// (p75_ttft_ms; p50 is the median), a rate per GPU, the severity of what the audit
+// says of a metric (severity.total_tps), or args.x, passed.x, extra.x, quality.x,
+// whose names only the history can confirm. The returned Field's Name is the
+// canonical one.
 func LookupField(name string) (Field, bool) {
 	if rest, ok := strings.CutPrefix(name, "p50_"); ok {
 		name = "median_" + rest
@@ -314,6 +315,11 @@ func LookupField(name string) (Field, bool) {
 		return Field{name, AnyType, "", 0, GroupQuality, "what the source reports as " + rest}, true
 	case "quality":
 		return Field{name, NumberType, "", HigherBetter, GroupQuality, "accuracy figure " + rest}, true
+	case "severity":
+		if f, ok := LookupField(rest); ok && f.Measured() {
+			return Field{"severity." + f.Name, NumberType, "", LowerBetter, GroupQuality,
+				"worst finding that touches " + f.Name + ": 0 none, 1 info, 2 note, 3 hard, 4 void"}, true
+		}
 	}
 	return Field{}, false
 }

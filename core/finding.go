@@ -47,3 +47,14 @@ func (f Finding) Touches(metric string) bool {
 	}
 	return false
 }
+
+// Severity is that of the worst finding which touches a metric, 0 for none.
+func (t *Trial) Severity(metric string) Severity {
+	var worst Severity
+	for _, f := range t.Findings {
+		if f.Touches(metric) {
+			worst = max(worst, f.Severity)
+		}
+	}
+	return worst
+}

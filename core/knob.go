@@ -36,7 +36,8 @@ var ideas = []Idea{
 
 func own(vllm, sglang, trtllm string) map[string]string {
 	m := map[string]string{}
-	for engine, flag := range map[string]string{"vllm": vllm, "sglang": sglang, "trtllm": trtllm} {
+	// The simulator speaks vLLM's flags.
+	for engine, flag := range map[string]string{"vllm": vllm, "sim": vllm, "sglang": sglang, "trtllm": trtllm} {
 		if flag != "" {
 			m[engine] = flag
 		}
@@ -47,7 +48,7 @@ func own(vllm, sglang, trtllm string) map[string]string {
 // other spellings of one engine flag, by engine.
 func spelling(engine, flag string) string {
 	switch engine + " " + flag {
-	case "vllm tp", "sglang tp", "trtllm tp", "trtllm tensor_parallel_size", "sglang tensor_parallel_size":
+	case "vllm tp", "sim tp", "sglang tp", "trtllm tp", "trtllm tensor_parallel_size", "sglang tensor_parallel_size":
 		return "tp"
 	case "vllm pp", "sglang pp", "trtllm pp", "trtllm pipeline_parallel_size", "sglang pipeline_parallel_size":
 		return "pp"

@@ -53,6 +53,8 @@ func (t *Trial) dotted(prefix, name string) Value {
 		return t.Extra[name]
 	case "quality":
 		return t.Quality[name]
+	case "severity":
+		return Number(float64(t.Severity(name)))
 	}
 	return Missing()
 }

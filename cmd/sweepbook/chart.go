@@ -25,7 +25,7 @@ func (a *app) chartCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "label", Usage: "`COLUMN` that names a bar or line; may be given again"},
 			&cli.StringFlag{Name: "value", Usage: "`COLUMN` to draw; default the first measured one"},
 			&cli.IntFlag{Name: "width", Usage: "in pixels", Value: 1200},
-			&cli.IntFlag{Name: "height", Usage: "in pixels", Value: 700},
+			&cli.IntFlag{Name: "height", Usage: "in pixels; default by what is drawn"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			text, err := questionOf(cmd)

@@ -30,9 +30,9 @@ func (a *app) enginesCommand() *cli.Command {
 			for _, name := range builtins() {
 				rows = append(rows, []string{name, "built in", ""})
 			}
-			found, err := plugins.Discover(a.pluginPath())
-			if err != nil {
-				return err
+			found, refused := plugins.Discover(a.pluginPath())
+			if refused != nil {
+				a.warn("%v", refused)
 			}
 			for _, spec := range found {
 				rows = append(rows, []string{spec.Name, "plugin", spec.Path})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -38,8 +39,8 @@ func (a *app) listCommand() *cli.Command {
 			}
 			if cmd.Bool("studies") {
 				text += " by study"
-			} else if n := cmd.Int("limit"); n > 0 {
-				text += " order by number desc limit " + core.Number(float64(n)).String()
+			} else if text += " order by number"; cmd.Int("limit") > 0 {
+				text += fmt.Sprintf(" limit %d", cmd.Int("limit"))
 			}
 			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
 			if err != nil {

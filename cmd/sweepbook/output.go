@@ -165,7 +165,7 @@ func (t table) writeTable(w io.Writer) error {
 	}
 	for r, row := range t.rows {
 		for i, c := range t.columns {
-			s := oneLine(shown(c, row[i]))
+			s := clip(oneLine(shown(c, row[i])))
 			cells[r+1] = append(cells[r+1], s)
 			widths[i] = max(widths[i], utf8.RuneCountInString(s))
 		}
@@ -188,6 +188,16 @@ func (t table) writeTable(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// clipAt keeps a table readable; the other formats carry every text whole.
+const clipAt = 64
+
+func clip(s string) string {
+	if utf8.RuneCountInString(s) <= clipAt {
+		return s
+	}
+	return string([]rune(s)[:clipAt-1]) + "…"
 }
 
 func oneLine(s string) string {

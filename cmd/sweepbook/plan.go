@@ -53,7 +53,7 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
 	if cmd.String("output") != "table" {
 		var rows [][]string
 		for i, l := range o.Launches {
-			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(l.Argv), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
 		}
 		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "trials", "repeats"}, rows))
 	}
@@ -65,7 +65,7 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
 		if l.OnTopOf != "" {
 			fmt.Fprintf(a.stdout, "  on top of  %s\n", l.OnTopOf)
 		}
-		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(l.Argv))
+		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(typed(l.Argv)))
 		for _, t := range l.Trials {
 			fmt.Fprintf(a.stdout, "  trial      %s × %d\n", t, l.Repeats)
 		}

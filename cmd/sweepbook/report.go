@@ -26,6 +26,7 @@ func (a *app) reportCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FOLDER` for report.md, report.html and the charts; default the study's name"},
 			&cli.StringFlag{Name: "objective", Usage: "`QUESTION` that decides, for an imported study"},
 			&cli.StringFlag{Name: "decide-on", Usage: "`WORKLOAD` that decides, for an imported study"},
+			&cli.StringFlag{Name: "baseline", Usage: "`CONDITION` that marks the baseline, where the source does not"},
 		},
 		Action: a.reportAction,
 	})
@@ -46,7 +47,7 @@ func (a *app) reportAction(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	r, err := report.Build(ctx, db, name, def, report.Options{
-		Now: a.now().UTC(), Version: version(), Objective: cmd.String("objective"), DecideOn: cmd.String("decide-on"),
+		Now: a.now().UTC(), Version: version(), Objective: cmd.String("objective"), DecideOn: cmd.String("decide-on"), Baseline: cmd.String("baseline"),
 		Details: func(ctx context.Context, id string) (report.Details, error) { return details(ctx, db, id) },
 	})
 	if err != nil {
@@ -159,25 +160,52 @@ func details(ctx context.Context, db *store.DB, id string) (report.Details, erro
 		d.Bench = benchLine(t)
 		return d, nil
 	}
-	d.Serve, d.Bench = t.Extra["serve_command"].String(), t.Extra["bench_command"].String()
+	if len(t.Sources) > 0 {
+		d.Serve, d.Bench = printedCommands(t.Sources[0].Raw)
+	}
 	return d, nil
 }
 
-// portable is a server command as a person would type it elsewhere: this program
-// by its name, and without the address that a run allotted.
-func portable(argv []string) []string {
-	var out []string
-	for i := 0; i < len(argv); i++ {
+// printedCommands finds the commands that stand before the result in the source
+// text of an imported trial.
+func printedCommands(raw string) (serve, bench string) {
+	for line := range strings.Lines(raw) {
+		line = strings.TrimSpace(line)
 		switch {
-		case i == 0 && argv[0] == "/proc/self/exe":
-			out = append(out, "sweepbook")
-		case argv[i] == "--host" || argv[i] == "--port":
-			i++
-		default:
-			out = append(out, argv[i])
+		case strings.HasPrefix(line, "==="):
+			return serve, bench
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.Contains(line, "bench serve") || strings.Contains(line, "bench_serving") || strings.Contains(line, "benchmark_serving"):
+			bench = line
+		case serve == "" || strings.HasPrefix(line, "--"):
+			serve = strings.TrimSpace(serve + " " + line)
 		}
 	}
+	return serve, bench
+}
+
+// portable is a server command as a person would type it elsewhere: without the
+// address that a run allotted.
+func portable(argv []string) []string {
+	var out []string
+	argv = typed(argv)
+	for i := 0; i < len(argv); i++ {
+		if argv[i] == "--host" || argv[i] == "--port" {
+			i++
+			continue
+		}
+		out = append(out, argv[i])
+	}
 	return out
+}
+
+// typed names this program as people call it: a built-in engine starts it as
+// /proc/self/exe.
+func typed(argv []string) []string {
+	if len(argv) == 0 || argv[0] != "/proc/self/exe" {
+		return argv
+	}
+	return append([]string{"sweepbook"}, argv[1:]...)
 }
 
 // benchLine is the command that measures the same again on a running server.

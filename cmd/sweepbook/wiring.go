@@ -156,16 +156,17 @@ func (a *app) engineSpec(engine string) (plugins.Spec, error) {
 	if slices.Contains(builtins(), engine) {
 		return plugins.Builtin(engine)
 	}
-	found, err := plugins.Discover(a.pluginPath())
-	if err != nil {
-		return plugins.Spec{}, err
-	}
+	// What is refused among other plugins concerns only who asks for it.
+	found, refused := plugins.Discover(a.pluginPath())
 	names := builtins()
 	for _, spec := range found {
 		if spec.Name == engine {
 			return spec, nil
 		}
 		names = append(names, spec.Name)
+	}
+	if refused != nil {
+		return plugins.Spec{}, fmt.Errorf("engine %q: %w", engine, refused)
 	}
 	msg := fmt.Errorf("unknown engine %q: %w", engine, core.ErrNotFound)
 	hint := "sweepbook engines lists what is here"

@@ -1,0 +1,131 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+const (
+	selfExe    = "/proc/self/exe"
+	filePrefix = "sweepbook-engine-"
+)
+
+// ServeCommand is the hidden command of the sweepbook binary under which it is a
+// plugin of one of its built-in engines: `sweepbook engine-serve NAME`.
+const ServeCommand = "engine-serve"
+
+// Builtin returns the spec of an engine that is part of this binary. On Linux the
+// running binary itself is executed again, so that an upgrade of the file on disk
+// cannot mix versions.
+func Builtin(name string) (Spec, error) {
+	if err := checkName(name); err != nil {
+		return Spec{}, err
+	}
+	path := selfExe
+	if runtime.GOOS != "linux" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return Spec{}, fmt.Errorf("engine %s: %w", name, err)
+		}
+	}
+	return Spec{Name: name, Path: path, Args: []string{ServeCommand, name}}, nil
+}
+
+var engineName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+func checkName(name string) error {
+	if !engineName.MatchString(name) {
+		return fmt.Errorf("engine name %q: %w: want lower-case letters, digits, dots, dashes and underscores", clip(clean(name), 80), core.ErrInvalid)
+	}
+	return nil
+}
+
+// Discover finds the executables sweepbook-engine-NAME in the folders of a plugin
+// path, in its order; the first of a name wins and folders that do not exist are
+// passed over. What must not be run is left out and reported in the error, beside
+// the specs that are fine: names that are no engine names, and files that somebody
+// else could have written, because the file, its folder or a folder above can be
+// written by others.
+func Discover(pluginPath []string) ([]Spec, error) {
+	var specs []Spec
+	var refused []error
+	found := map[string]bool{}
+	for _, dir := range pluginPath {
+		entries, err := readPluginDir(dir)
+		if err != nil {
+			refused = append(refused, err)
+		}
+		for _, e := range entries {
+			spec, ok, err := candidate(dir, e.Name())
+			switch {
+			case err != nil:
+				refused = append(refused, fmt.Errorf("plugin %s: %w", filepath.Join(dir, e.Name()), err))
+			case ok && !found[spec.Name]:
+				found[spec.Name] = true
+				specs = append(specs, spec)
+			}
+		}
+	}
+	return specs, errors.Join(refused...)
+}
+
+func readPluginDir(dir string) ([]fs.DirEntry, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if !filepath.IsAbs(dir) {
+		return nil, fmt.Errorf("plugin path %q: %w: want an absolute folder", dir, core.ErrInvalid)
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plugin path: %w", err)
+	}
+	return entries, nil
+}
+
+// candidate judges one file of a plugin folder; ok is false for files that do not
+// mean to be plugins.
+func candidate(dir, file string) (spec Spec, ok bool, err error) {
+	name, ours := strings.CutPrefix(file, filePrefix)
+	if !ours {
+		return Spec{}, false, nil
+	}
+	if runtime.GOOS == "windows" {
+		name = strings.TrimSuffix(name, ".exe")
+	}
+	if err := checkName(name); err != nil {
+		return Spec{}, false, err
+	}
+	// A link is followed first: what counts is who can write the file it leads to.
+	for _, path := range []string{filepath.Join(dir, file), dir} {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil {
+			err = onlyOurs(real)
+		}
+		if err != nil {
+			return Spec{}, false, err
+		}
+	}
+	path := filepath.Join(dir, file)
+	stat, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Spec{}, false, err
+	case !stat.Mode().IsRegular():
+		return Spec{}, false, fmt.Errorf("%w: not a file", core.ErrInvalid)
+	case runtime.GOOS != "windows" && stat.Mode()&0o111 == 0:
+		return Spec{}, false, fmt.Errorf("%w: not executable: chmod +x it", core.ErrInvalid)
+	}
+	return Spec{Name: name, Path: path}, true, nil
+}
