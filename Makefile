@@ -2,8 +2,8 @@
 export CGO_ENABLED ?= 0
 GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-BUF ?= github.com/bufbuild/buf/cmd/buf@v1.59.0
 DEMO ?= demo
+FUZZTIME ?= 10s
 
 .PHONY: help build test race lint vet fuzz bench generate check demo clean
 
@@ -29,6 +29,20 @@ lint: ## formatting and the linters of .golangci.yml
 	$(GO) run $(GOLANGCI) run ./...
 
 check: vet test ## what CI runs
+
+bench: ## trials stored, seeds imported, a query process beside one that only opens
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./store ./core/ingest ./core/load ./query
+	$(GO) test -run '^$$' -bench QueryProcess -benchtime 21x ./cmd/sweepbook
+
+fuzz: ## every fuzz target for a short while
+	@for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+	  done; \
+	done
+
+generate: ## rewrite the code that comes from plugins/proto/engine.proto
+	$(GO) generate ./plugins/proto
 
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)

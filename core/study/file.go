@@ -90,6 +90,10 @@ func parse(path string) (ast.Node, *reader, error) {
 func (f *File) Fault(key string, err error) error {
 	r := &reader{file: f.Path}
 	r.fail(f.places[key], "%s: %v", key, err)
+	var fault *FileError
+	if errors.As(r.err, &fault) {
+		fault.Cause = err
+	}
 	return r.err
 }
 

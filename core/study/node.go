@@ -16,6 +16,7 @@ type FileError struct {
 	File      string
 	Line, Col int
 	Msg       string
+	Cause     error // what the message says, where another package found it
 }
 
 func (e *FileError) Error() string {
@@ -25,8 +26,13 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
 }
 
-// Unwrap makes every fault of a file core.ErrInvalid.
-func (e *FileError) Unwrap() error { return core.ErrInvalid }
+// Unwrap makes every fault of a file core.ErrInvalid and keeps its cause.
+func (e *FileError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{core.ErrInvalid}
+	}
+	return []error{core.ErrInvalid, e.Cause}
+}
 
 // node is one value of the file together with its place. Reads collect the first
 // error in the reader, so that a sequence of reads needs one check at its end.

@@ -1,0 +1,278 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/query"
+)
+
+// Options say which columns of an answer become what. The zero Options choose:
+// see FromAnswer.
+type Options struct {
+	Title string   // "" is the query
+	Value string   // column that is drawn
+	X     string   // ordered column to draw it over; "-" for bars where a curve would be chosen
+	Label []string // columns that name a bar or a line
+	// Format, Width and Height are as in Figure.
+	Format        Format
+	Width, Height int
+}
+
+// Draw is FromAnswer and then Lines or Bar.
+func Draw(a *query.Answer, opt Options) ([]byte, error) {
+	f, err := FromAnswer(a, opt)
+	if err != nil {
+		return nil, err
+	}
+	if f.X != "" {
+		return Lines(f)
+	}
+	return Bar(f)
+}
+
+// FromAnswer makes a figure of an answer's rows. The value is the ranked one, of
+// show the first measured column; it is drawn over concurrency, request_rate or
+// started_at where show has such a column, else as bars. Labels are made of the
+// columns in which rows differ. Rows with role baseline are marked, and so are
+// rows with findings. An answer without rows is ErrNothing; an unknown column an
+// error that names those there are.
+func FromAnswer(a *query.Answer, opt Options) (Figure, error) {
+	if len(a.Rows) == 0 {
+		return Figure{}, fmt.Errorf("%w: no trial answers %q", ErrNothing, a.Query)
+	}
+	d := &reader{a: a}
+	value, err := d.valueColumn(opt.Value)
+	if err != nil {
+		return Figure{}, err
+	}
+	x, err := d.xColumn(opt.X, value)
+	if err != nil {
+		return Figure{}, err
+	}
+	labels, err := d.labelColumns(opt.Label, value, x)
+	if err != nil {
+		return Figure{}, err
+	}
+	col := a.Columns[value]
+	f := Figure{Title: opt.Title, Value: col.Name, Unit: col.Unit, Better: col.Better, Query: a.Query, From: a.History,
+		Notes: Accounting(a), Format: opt.Format, Width: opt.Width, Height: opt.Height}
+	if f.Title == "" {
+		f.Title = strings.Join(strings.Fields(a.Query), " ")
+		f.Query = "" // the title says it
+	}
+	if x >= 0 {
+		f.X, f.XUnit, f.XTime = a.Columns[x].Name, a.Columns[x].Unit, a.Columns[x].Type == core.TimeType
+		f.Series = d.series(value, x, labels)
+	} else {
+		f.Bars = d.bars(value, labels)
+	}
+	return f, nil
+}
+
+// reader finds its way through the columns of an answer.
+type reader struct{ a *query.Answer }
+
+func (d *reader) index(name string) int {
+	return slices.IndexFunc(d.a.Columns, func(c query.Column) bool { return c.Name == name })
+}
+
+func (d *reader) find(name string) (int, error) {
+	if i := d.index(name); i >= 0 {
+		return i, nil
+	}
+	var names []string
+	for _, c := range d.a.Columns {
+		names = append(names, c.Name)
+	}
+	return -1, fmt.Errorf("column %q: %w: the answer has %s", name, core.ErrNotFound, strings.Join(names, ", "))
+}
+
+func (d *reader) valueColumn(name string) (int, error) {
+	if name != "" {
+		return d.find(name)
+	}
+	if v := d.a.Verb; v == "max" || v == "min" || v == "pareto" {
+		// The ranked value stands first, or behind the groups.
+		if i := slices.IndexFunc(d.a.Columns, func(c query.Column) bool { return c.Better != 0 && !d.plainField(c.Name) }); i >= 0 {
+			return i, nil
+		}
+	}
+	for _, measured := range []bool{true, false} {
+		for i, c := range d.a.Columns {
+			f, _ := core.LookupField(c.Name)
+			isNumber := c.Type == core.NumberType || c.Type == core.AnyType && d.numeric(i)
+			if isNumber && !d.bookkeeping(c.Name) && (f.Measured() || c.Better != 0 || !measured) && !ordered(c.Name) {
+				return i, nil
+			}
+		}
+	}
+	return -1, fmt.Errorf("%w: no column of %q holds numbers to draw", ErrNothing, d.a.Query)
+}
+
+// plainField: a choice or an identity, which is never the ranked value when it
+// stands there by itself.
+func (d *reader) plainField(name string) bool {
+	f, ok := core.LookupField(name)
+	return ok && !f.Measured() && f.Better == 0
+}
+
+func (d *reader) numeric(col int) bool {
+	return slices.ContainsFunc(d.a.Rows, func(r []core.Value) bool { return drawable(r[col]) })
+}
+
+// bookkeeping columns say which trial a row is; they are never drawn unasked.
+func (d *reader) bookkeeping(name string) bool {
+	return slices.Contains([]string{"number", "n", "findings", "id", "attempt", "repeat", "seed"}, name)
+}
+
+func ordered(name string) bool {
+	return name == "concurrency" || name == "request_rate" || name == "started_at"
+}
+
+func (d *reader) xColumn(name string, value int) (int, error) {
+	switch {
+	case name == "-":
+		return -1, nil
+	case name != "":
+		return d.find(name)
+	case d.a.Verb != "show":
+		return -1, nil
+	}
+	for i, c := range d.a.Columns {
+		if i != value && ordered(c.Name) {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+// labelColumns are the columns asked for, else those that tell rows apart.
+func (d *reader) labelColumns(names []string, value, x int) ([]int, error) {
+	var cols []int
+	for _, n := range names {
+		i, err := d.find(n)
+		if err != nil {
+			return nil, err
+		}
+		cols = append(cols, i)
+	}
+	if len(cols) > 0 {
+		return cols, nil
+	}
+	if cols = d.keys(value, x); len(cols) > 0 {
+		return cols, nil
+	}
+	var constant []int
+	for i, c := range d.a.Columns {
+		f, _ := core.LookupField(c.Name)
+		if i == value || i == x || d.bookkeeping(c.Name) || c.Name == "config" || c.Name == "setup" || c.Name == "role" ||
+			f.Measured() || c.Better != 0 {
+			continue
+		}
+		if d.differs(i) {
+			cols = append(cols, i)
+		} else if c.Name != "study" {
+			constant = append(constant, i)
+		}
+	}
+	if len(cols) == 0 && x < 0 && len(constant) > 0 {
+		cols = constant[:1]
+	}
+	return cols, nil
+}
+
+// keys are the columns of by, which stand first, without those that all rows
+// share; all of them where all do.
+func (d *reader) keys(value, x int) []int {
+	if len(d.a.Groups) == 0 {
+		return nil
+	}
+	var all, differing []int
+	for i := range min(len(d.a.Groups[0].Key), len(d.a.Columns)) {
+		if i == value || i == x || !d.isKey(i) {
+			continue
+		}
+		all = append(all, i)
+		if d.differs(i) {
+			differing = append(differing, i)
+		}
+	}
+	if len(differing) > 0 {
+		return differing
+	}
+	return all
+}
+
+// isKey reports whether a column holds a key of the groups: show may name a key
+// elsewhere among its columns.
+func (d *reader) isKey(col int) bool {
+	g := d.a.Groups[0]
+	return g.First < g.Last && slices.ContainsFunc(g.Key, d.a.Rows[g.First][col].Equal)
+}
+
+func (d *reader) differs(col int) bool {
+	return slices.ContainsFunc(d.a.Rows, func(r []core.Value) bool { return !r[col].Equal(d.a.Rows[0][col]) })
+}
+
+// label joins a row's label columns: texts alone, other values with their names.
+func (d *reader) label(row []core.Value, cols []int) string {
+	var parts []string
+	for _, i := range cols {
+		v, c := row[i], d.a.Columns[i]
+		switch {
+		case v.IsMissing():
+			parts = append(parts, "no "+c.Name)
+		case v.Kind == core.KindText:
+			parts = append(parts, v.Text)
+		case c.Type == core.TimeType:
+			parts = append(parts, clock(v.Num))
+		default:
+			parts = append(parts, strings.TrimPrefix(c.Name, "args.")+"="+v.String())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (d *reader) count(row []core.Value, name string) int {
+	if i := d.index(name); i >= 0 && drawable(row[i]) {
+		return int(row[i].Num)
+	}
+	return 0
+}
+
+func (d *reader) bars(value int, labels []int) []Mark {
+	var ms []Mark
+	times := map[string]int{}
+	for _, row := range d.a.Rows {
+		m := Mark{Label: d.label(row, labels), Value: row[value], Findings: d.count(row, "findings")}
+		if i := d.index("role"); i >= 0 && row[i].Text == string(core.RoleBaseline) {
+			m.Emphasis = Baseline
+		}
+		times[m.Label]++
+		ms = append(ms, m)
+	}
+	for i := range ms {
+		if n := d.count(d.a.Rows[i], "number"); n > 0 && (times[ms[i].Label] > 1 || ms[i].Label == "") {
+			ms[i].Label = strings.TrimSpace(fmt.Sprintf("%s #%d", ms[i].Label, n))
+		}
+	}
+	return ms
+}
+
+func (d *reader) series(value, x int, labels []int) []Series {
+	var all []Series
+	at := map[string]int{}
+	for _, row := range d.a.Rows {
+		name := d.label(row, labels)
+		if _, ok := at[name]; !ok {
+			at[name] = len(all)
+			all = append(all, Series{Name: name})
+		}
+		s := &all[at[name]]
+		s.Points = append(s.Points, Point{X: row[x], Y: row[value], Findings: d.count(row, "findings")})
+	}
+	return all
+}

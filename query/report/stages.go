@@ -1,0 +1,278 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/query/chart"
+)
+
+func isNothing(err error) bool { return errors.Is(err, chart.ErrNothing) }
+
+// tried is one option of a stage on the deciding workload, or a failure of it.
+type tried struct {
+	setup
+	stage     string
+	qualified int        // of its n trials, how many pass the objective's condition
+	failure   string     // status and class where nothing was measured
+	first     core.Value // its first trial's number, for the order
+}
+
+// stages writes a table a stage and one picture of all of them.
+func (b *builder) stages() error {
+	all, measured, err := b.triedOptions()
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	b.heading(2, "What was tried")
+	b.add(block{paragraph: b.stageLegend()})
+	order := b.stageNames(all)
+	best := map[string]core.Value{} // by load, of everything that qualified in earlier stages
+	for load, s := range b.baselines {
+		best[load] = s.value
+	}
+	f := chart.Figure{Title: b.obj.name + " by option", Value: b.obj.name, Unit: b.unit(), Better: b.better(), Query: measured.Query,
+		From: b.history, Notes: chart.Accounting(measured.Answer)}
+	if b.decideOn != "" {
+		f.Title += " on " + b.decideOn
+	}
+	for _, stage := range order {
+		options := slices.DeleteFunc(slices.Clone(all), func(t tried) bool { return t.stage != stage })
+		if len(order) > 1 || stage != "" {
+			b.heading(3, stageTitle(stage))
+		}
+		b.add(block{table: b.stageTable(stage, options, best, len(order) > 1)})
+		for _, t := range options {
+			f.Bars = append(f.Bars, b.stageMark(t, len(order) > 1, manyLoads(all)))
+			if t.failure == "" && t.qualified == t.n && b.above(t.value, best[t.loadKey]) {
+				best[t.loadKey] = t.value
+			}
+		}
+	}
+	groups := map[string]int{}
+	for _, m := range f.Bars {
+		if _, ok := groups[m.Group]; !ok {
+			groups[m.Group] = len(groups)
+		}
+	}
+	slices.SortStableFunc(f.Bars, func(x, y chart.Mark) int { return groups[x.Group] - groups[y.Group] })
+	return b.picture("stages.png", f, chart.Bar)
+}
+
+func (b *builder) stageLegend() text {
+	t := plainText("Figures are of the workload ").code(b.decideOn)
+	if b.decideLoad != "" {
+		t = t.plain(" at the load ").code(b.decideLoad)
+	}
+	if b.decideOn == "" {
+		t = plainText("Figures are of all workloads together")
+	}
+	t = t.plain("; with n above 1 they are medians of n repeats. ")
+	if b.obj.where != "" {
+		t = t.plain("Qualified counts the trials that pass ").code(b.obj.where).plain(". ")
+	}
+	return t.plain("Gains are positive where the objective became better, at the same load: over the baseline, and over the best qualified option of the stages before.")
+}
+
+func (b *builder) above(v, best core.Value) bool {
+	if v.Kind != core.KindNumber {
+		return false
+	}
+	g := gain(v, best, b.better())
+	return best.IsMissing() || g.Kind == core.KindNumber && g.Num > 0
+}
+
+// triedOptions asks for the measured options and adds those of which every trial
+// failed. The answer is that of the measured ones.
+func (b *builder) triedOptions() ([]tried, *rows, error) {
+	by := " by stage, option, role, model, engine, config, setup, " + loadFields
+	qualified := "count()"
+	if b.obj.where != "" {
+		qualified = "count(" + b.obj.where + ")"
+	}
+	a, err := b.ask("show count() as n, " + qualified + " as qualified, median(" + b.obj.value + ") as objective, " +
+		"median(success_rate) as success_rate, max(findings) as findings, min(number) as number" +
+		where(b.scope, b.decided(), `status == "ok"`) + by)
+	if err != nil {
+		return nil, nil, err
+	}
+	failed, err := b.ask("show count() as n, min(number) as number" + where(b.scope, b.decided(), `status in ["failed", "stopped", "aborted", "lost"]`) +
+		by + ", status, failure")
+	if err != nil {
+		return nil, nil, err
+	}
+	read := func(a *rows, i int) tried {
+		return tried{stage: a.text(i, "stage"), qualified: a.count(i, "qualified"), first: a.get(i, "number"),
+			setup: b.setup(a, i)}
+	}
+	var all []tried
+	for i := range a.Rows {
+		all = append(all, read(a, i))
+	}
+	for i := range failed.Rows {
+		t := read(failed, i)
+		t.failure = failed.text(i, "status")
+		if class := failed.text(i, "failure"); class != "" {
+			t.failure += ": " + class
+		}
+		all = append(all, t)
+	}
+	all = b.atQualifiedLoads(all)
+	slices.SortStableFunc(all, func(s, t tried) int { return int(s.first.Num - t.first.Num) })
+	return all, a, nil
+}
+
+// atQualifiedLoads keeps the loads that the objective leaves open: where it asks
+// for concurrency == 4, the other loads of a curve were not tried as options.
+func (b *builder) atQualifiedLoads(all []tried) []tried {
+	qualified := map[string]bool{}
+	for _, t := range all {
+		qualified[t.loadKey] = qualified[t.loadKey] || t.qualified > 0
+	}
+	if b.winner == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(t tried) bool { return !qualified[t.loadKey] })
+}
+
+// stageNames gives the stages in the order of the study file, then of their first
+// trials. The trials without a stage come first.
+func (b *builder) stageNames(all []tried) []string {
+	var names []string
+	add := func(s string) {
+		if !slices.Contains(names, s) && slices.ContainsFunc(all, func(t tried) bool { return t.stage == s }) {
+			names = append(names, s)
+		}
+	}
+	add("")
+	if b.def != nil {
+		for _, s := range b.def.Stages {
+			add(s.Name)
+		}
+	}
+	for _, t := range all {
+		add(t.stage)
+	}
+	return names
+}
+
+func stageTitle(stage string) string { return first(stage, "without a stage") }
+
+// changes says what an option changes, as the study file has it.
+func (b *builder) changes(stage, option string) string {
+	if b.def == nil {
+		return ""
+	}
+	for _, s := range b.def.Stages {
+		for _, o := range s.Try {
+			if s.Name != stage || o.Name != option {
+				continue
+			}
+			var parts []string
+			for _, p := range [][2]string{{"engine", o.Change.Engine}, {"checkpoint", o.Change.Checkpoint}, {"revision", o.Change.Revision}} {
+				if p[1] != "" {
+					parts = append(parts, p[0]+"="+p[1])
+				}
+			}
+			if len(o.Change.Knobs) > 0 {
+				parts = append(parts, o.Change.Knobs.String())
+			}
+			return strings.Join(parts, " ")
+		}
+	}
+	return ""
+}
+
+// manyLoads reports whether the options were measured at several loads, which must
+// then be named and never be compared.
+func manyLoads(options []tried) bool {
+	return slices.ContainsFunc(options, func(t tried) bool { return t.loadKey != options[0].loadKey })
+}
+
+func (b *builder) stageTable(stage string, options []tried, best map[string]core.Value, several bool) *table {
+	differs := slices.ContainsFunc(options, func(t tried) bool { c := b.changes(stage, t.option); return c != "" && c != t.option })
+	loads := manyLoads(options)
+	t := &table{columns: []column{{name: "option"}}}
+	if differs {
+		t.columns = append(t.columns, column{name: "what changed"})
+	}
+	if loads {
+		t.columns = append(t.columns, column{name: "load", short: true})
+	}
+	t.columns = append(t.columns, column{name: "n", numeric: true}, column{name: "qualified", numeric: true}, column{name: header(b.obj.name, b.unit()), numeric: true},
+		column{name: "gain over baseline", numeric: true}, column{name: "gain over best before", numeric: true}, column{name: "success_rate", numeric: true}, column{name: "findings", numeric: true}, column{name: "status"})
+	for _, o := range options {
+		r := row{best: b.isWinner(o), cells: []text{codeText(o.name())}}
+		if differs {
+			r.cells = append(r.cells, codeText(b.changes(stage, o.option)))
+		}
+		if loads {
+			r.cells = append(r.cells, plainText(o.load.String()))
+		}
+		if o.failure != "" {
+			r.cells = append(r.cells, plainText(fmt.Sprint(o.n)), nil, nil, nil, nil, nil, nil, strongText(o.failure))
+		} else {
+			over := ""
+			if base, ok := b.baselines[o.loadKey]; ok && o.config != base.config {
+				over = percent(gain(o.value, base.value, b.better()))
+			}
+			step := ""
+			if several && !b.isBaseline(o) {
+				step = percent(gain(o.value, best[o.loadKey], b.better()))
+			}
+			status := "ok"
+			if o.qualified < o.n {
+				status = "does not qualify"
+			}
+			if b.isBaseline(o) {
+				status += ", baseline"
+			}
+			r.cells = append(r.cells, plainText(fmt.Sprint(o.n)), plainText(fmt.Sprint(o.qualified)), number(o.value), plainText(over), plainText(step),
+				number(o.success), plainText(fmt.Sprint(o.findings)), plainText(status))
+		}
+		t.rows = append(t.rows, r)
+	}
+	t.dropEmpty()
+	return t
+}
+
+// isBaseline reports whether an option has the baseline's configuration.
+func (b *builder) isBaseline(t tried) bool {
+	base, ok := b.baselines[t.loadKey]
+	return ok && t.config == base.config
+}
+
+func (b *builder) isWinner(t tried) bool {
+	return b.winner != nil && t.failure == "" && t.hash == b.winner.hash && t.loadKey == b.winner.loadKey && t.option == b.winner.option
+}
+
+// stageMark is the bar of an option, grouped by load where there are several and
+// by stage where there are several.
+func (b *builder) stageMark(t tried, stages, loads bool) chart.Mark {
+	m := chart.Mark{Label: t.name(), Value: t.value, Findings: t.findings}
+	switch {
+	case stages && loads:
+		m.Group = stageTitle(t.stage) + ", " + t.load.String()
+	case stages:
+		m.Group = stageTitle(t.stage)
+	case loads:
+		m.Group = first(t.load.String(), "load unknown")
+	}
+	switch {
+	case t.failure != "":
+		m.Label += " (" + t.failure + ")"
+	case b.isBaseline(t):
+		m.Emphasis = chart.Baseline
+	case b.isWinner(t):
+		m.Emphasis = chart.Best
+	}
+	if t.failure == "" && t.qualified < t.n {
+		m.Note = "does not qualify"
+	} else if base, ok := b.baselines[t.loadKey]; ok && t.config != base.config {
+		m.Note = percent(gain(t.value, base.value, b.better()))
+	}
+	return m
+}

@@ -1,0 +1,248 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Rows streams the selected columns of every trial that passes sel.Where, in the
+// order of the trials' numbers. A row has one value for each of sel.Columns; its
+// slice is used again for the next row, so that a caller who keeps it must copy
+// it. Only the columns needed are read, in one snapshot of the history. The walk
+// ends at the first error, which comes with a nil row.
+//
+// A column equals core.Trial.Value. A condition compares as the query language
+// does: with a missing value it is undecided and the row is left out; unset is
+// unequal to every value and has no order; values of different kinds are unequal
+// and have no order. An order of versions is the query language's, so that a
+// condition on a version field is refused with core.ErrInvalid.
+func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
+	return func(yield func([]core.Value, error) bool) {
+		stopped := false
+		err := db.read(ctx, func(q querier) error {
+			return rowsOf(ctx, q, sel, func(row []core.Value) bool {
+				stopped = !yield(row, nil)
+				return !stopped
+			})
+		})
+		if err != nil && !stopped {
+			yield(nil, fmt.Errorf("rows: %w", err))
+		}
+	}
+}
+
+// rowsOf answers a selection on one connection until yield returns false.
+func rowsOf(ctx context.Context, q querier, sel core.Select, yield func([]core.Value) bool) error {
+	p := &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}}
+	gets := make([]getter, len(sel.Columns))
+	for i, name := range sel.Columns {
+		get, err := p.field(name)
+		if err != nil {
+			return err
+		}
+		gets[i] = get
+	}
+	for _, c := range sel.Where {
+		if err := p.condition(c); err != nil {
+			return fmt.Errorf("condition on %s: %w", c.Field, err)
+		}
+	}
+	if p.nothing {
+		return nil
+	}
+	if err := p.loadShared(); err != nil {
+		return err
+	}
+	text, args := p.sql()
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	cells := make([]any, len(p.cells))
+	dest := make([]any, len(cells))
+	for i := range cells {
+		dest[i] = &cells[i]
+	}
+	out := make([]core.Value, len(gets))
+next:
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		for _, pass := range p.filters {
+			if !pass(cells) {
+				continue next
+			}
+		}
+		for i, get := range gets {
+			out[i] = get(cells)
+		}
+		if !yield(out) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+// getter reads one field from the cells of a row.
+type getter func(cells []any) core.Value
+
+// rowPlan collects what a selection needs: cells of SQL, what is looked up in Go
+// by the row's setup or workload, and conditions of both kinds.
+//
+// Note: setups, configurations and workloads are few beside trials. Looking them
+// up in slices costs a third of joining them row by row, and their texts are
+// then shared by all rows.
+type rowPlan struct {
+	ctx context.Context
+	q   querier
+
+	cells  []string // SQL expressions over trial t and launch l
+	cellOf map[string]int
+	launch bool // the launch is joined
+
+	setups    sharedTable // by setup id
+	workloads sharedTable
+	knobs     knobTable
+	files     map[int64]string // of sources, by id; nil when not asked for
+
+	setupConds []string // over setup s and config c
+	setupArgs  []any
+	loadConds  []string // over workload w
+	loadArgs   []any
+	conds      []string // over trial t
+	args       []any
+	filters    []func(cells []any) bool
+	nothing    bool // no row can pass
+}
+
+// cell returns the position of an SQL expression among a row's cells.
+func (p *rowPlan) cell(expr string) int {
+	i, ok := p.cellOf[expr]
+	if !ok {
+		i = len(p.cells)
+		p.cells = append(p.cells, expr)
+		p.cellOf[expr] = i
+	}
+	return i
+}
+
+func (p *rowPlan) sql() (string, []any) {
+	if len(p.cells) == 0 {
+		p.cell("1")
+	}
+	from := " FROM trial t"
+	if p.launch {
+		from += " LEFT JOIN launch l ON l.id = t.launch"
+	}
+	conds, args := p.conds, p.args
+	if len(p.setupConds) > 0 {
+		conds = append(conds, "+t.setup IN (SELECT s.id FROM setup s JOIN config c ON c.id = s.config WHERE "+strings.Join(p.setupConds, " AND ")+")")
+		args = append(args, p.setupArgs...)
+	}
+	if len(p.loadConds) > 0 {
+		conds = append(conds, "+t.workload IN (SELECT w.id FROM workload w WHERE "+strings.Join(p.loadConds, " AND ")+")")
+		args = append(args, p.loadArgs...)
+	}
+	text := "SELECT " + strings.Join(p.cells, ", ") + from
+	if len(conds) > 0 {
+		text += " WHERE " + strings.Join(conds, " AND ")
+	}
+	return text + " ORDER BY t.number", args
+}
+
+// loadShared reads what is looked up in Go, once all fields are known.
+func (p *rowPlan) loadShared() error {
+	if err := p.setups.load(p.ctx, p.q, "setup s JOIN config c ON c.id = s.config", "s.id"); err != nil {
+		return fmt.Errorf("setups: %w", err)
+	}
+	if err := p.workloads.load(p.ctx, p.q, "workload w", "w.id"); err != nil {
+		return fmt.Errorf("workloads: %w", err)
+	}
+	if err := p.knobs.load(p.ctx, p.q); err != nil {
+		return fmt.Errorf("knobs: %w", err)
+	}
+	if p.files != nil {
+		rows, err := p.q.QueryContext(p.ctx, "SELECT id, file FROM source_file")
+		if err != nil {
+			return err
+		}
+		var id int64
+		var file string
+		return eachRow(rows, []any{&id, &file}, func() error { p.files[id] = file; return nil })
+	}
+	return nil
+}
+
+// sharedTable holds some columns of a small table by row id.
+type sharedTable struct {
+	exprs []string
+	types []core.Type
+	vals  []core.Value // len(exprs) to a row
+}
+
+// column returns the position of an expression.
+func (s *sharedTable) column(expr string, t core.Type) int {
+	for i, e := range s.exprs {
+		if e == expr {
+			return i
+		}
+	}
+	s.exprs, s.types = append(s.exprs, expr), append(s.types, t)
+	return len(s.exprs) - 1
+}
+
+// at returns a column of the row that a cell names.
+func (s *sharedTable) at(id any, column int) core.Value {
+	i, _ := id.(int64)
+	if n := int(i)*len(s.exprs) + column; n < len(s.vals) {
+		return s.vals[n]
+	}
+	return core.Missing()
+}
+
+func (s *sharedTable) load(ctx context.Context, q querier, from, id string) error {
+	if len(s.exprs) == 0 {
+		return nil
+	}
+	rows, err := q.QueryContext(ctx, "SELECT "+id+", "+strings.Join(s.exprs, ", ")+" FROM "+from)
+	if err != nil {
+		return err
+	}
+	cells := make([]any, 1+len(s.exprs))
+	dest := make([]any, len(cells))
+	for i := range cells {
+		dest[i] = &cells[i]
+	}
+	return eachRow(rows, dest, func() error {
+		at := int(asInt(cells[0])) * len(s.exprs)
+		if need := at + len(s.exprs); need > len(s.vals) {
+			s.vals = append(s.vals, make([]core.Value, need-len(s.vals))...)
+		}
+		for i, t := range s.types {
+			s.vals[at+i] = typed(t, cells[1+i])
+		}
+		return nil
+	})
+}
+
+// typed turns a cell of a typed column into a value.
+func typed(t core.Type, x any) core.Value {
+	if x == nil {
+		return core.Missing()
+	}
+	switch t {
+	case core.TextType, core.VersionType:
+		return core.String(asText(x))
+	case core.BoolType:
+		return asBool(x)
+	case core.TimeType:
+		return core.Number(float64(asInt(x)) / 1e6)
+	}
+	return asNumber(x)
+}
