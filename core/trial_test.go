@@ -168,7 +168,7 @@ func TestFiguresAreFinite(t *testing.T) {
 }
 
 func TestNearestNames(t *testing.T) {
-	for name, want := range map[string]string{"total_tsp": "total_tps", "sucess_rate": "success_rate", "mean_tttf_ms": "mean_ttft_ms"} {
+	for name, want := range map[string]string{"total_tsp": "total_tps", "succes_rate": "success_rate", "mean_tttf_ms": "mean_ttft_ms"} {
 		got := core.NearestNames(name, core.FieldNames())
 		if len(got) == 0 || got[0] != want {
 			t.Errorf("NearestNames(%s) = %v, want %s first", name, got, want)

@@ -106,7 +106,8 @@ func varied() []*core.Trial {
 		t.Extra = map[string]core.Value{"note": core.String(""), "limit": core.Unlimited(), "flag": core.Bool(false), "none": core.Unset(), "жар": core.Number(-1e-300), "inf": core.String("inf")}
 		t.Tags, t.Asserted = []string{"gold", "rerun"}, nil
 		t.Findings = []core.Finding{{Rule: "A3x", Version: 2, Severity: core.SeverityVoid, Metrics: []string{"total_tps", "*"}, Evidence: "1 ≠ 2"},
-			{Rule: "B1", Version: 1, Severity: core.SeverityInfo, Evidence: ""}}
+			{Rule: "B1", Version: 1, Severity: core.SeverityInfo, Evidence: ""},
+			{Rule: "A7", Version: 1, Severity: core.SeverityHard, Metrics: []string{"peak_output_tps"}, Evidence: "393 < 979"}}
 		t.Sources = []core.Source{{File: "a.json", SHA256: "aa", Position: "1", Format: "vllm-json", Tool: "vllm-bench", Version: "0.11.0", Decimals: -1,
 			Raw: `{"completed": 1000}`, Imported: epoch}, {File: "b.log", SHA256: "bb", Position: "line 7", Format: "serving-block", Decimals: 2, Imported: epoch}}
 	})
@@ -138,7 +139,8 @@ func varied() []*core.Trial {
 // dynamicColumns are names beyond the fixed fields, recorded and not.
 func dynamicColumns() []string {
 	names := []string{"p75_ttft_ms", "p99_9_e2el_ms", "mean_queue_ms", "p50_ttft_ms", "p12_itl_ms", "quality.gsm8k", "quality.mmlu", "quality.none",
-		"extra.note", "extra.limit", "extra.flag", "extra.none", "extra.жар", "extra.inf", "extra.absent"}
+		"extra.note", "extra.limit", "extra.flag", "extra.none", "extra.жар", "extra.inf", "extra.absent",
+		"severity.total_tps", "severity.mean_ttft_ms", "severity.success_rate"}
 	for _, knob := range []string{"max_num_seqs", "max_running_requests", "max_batch_size", "tp", "tp_size", "tensor_parallel_size", "kv_cache_dtype",
 		"max_batched_tokens", "max_num_batched_tokens", "max_num_tokens", "block_size", "seed", "random_seed", "swap", "eager", "free", "gap", "auto", "inf",
 		"cap", "on", "chunked_prefill", "enable_chunked_prefill", "never_heard_of"} {

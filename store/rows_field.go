@@ -92,6 +92,8 @@ func (p *rowPlan) field(name string) (getter, error) {
 		switch prefix {
 		case "args", "passed":
 			return p.knob(name)
+		case "severity":
+			return p.severity(rest), nil
 		default:
 			return p.sideValue(prefix, rest)
 		}
@@ -106,6 +108,15 @@ func (p *rowPlan) field(name string) (getter, error) {
 		return func(cells []any) core.Value { return typed(t, cells[at]) }, nil
 	}
 	return p.sideValue(spaceFigure, name)
+}
+
+// severity plans the worst finding that touches a metric. Few trials have any, so
+// the count on the row decides whether the findings are looked at. A metric is a
+// name of core, letters and digits, so that it can stand in the statement.
+func (p *rowPlan) severity(metric string) getter {
+	at := p.cell("CASE WHEN t.findings = 0 THEN 0.0 ELSE (SELECT coalesce(max(CAST(f.severity AS REAL)), 0.0) FROM finding f WHERE f.trial = t.number" +
+		" AND EXISTS (SELECT 1 FROM json_each(f.metrics) m WHERE m.value IN ('*', '" + metric + "'))) END")
+	return func(cells []any) core.Value { return asNumber(cells[at]) }
 }
 
 // maxShared bounds the texts that are shared between the rows of one answer.

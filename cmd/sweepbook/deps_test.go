@@ -17,6 +17,7 @@ var rules = map[string][]string{
 	"core/stats":          nil,
 	"core/load":           {"core", "core/stats"},
 	"core/ingest":         {"core"},
+	"core/audit":          {"core"},
 	"core/study":          {"core", "core/load", "core/stats", "github.com/goccy/go-yaml"},
 	"migrations":          nil,
 	"store":               {"core", "migrations", "modernc.org/sqlite", "golang.org/x/sys"},

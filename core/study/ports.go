@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"net"
+	"os"
 )
 
 // portRange hands out ports from a range of our own, outside what the kernel
@@ -21,7 +22,9 @@ func (p *portRange) next(base int) (int, error) {
 		base = defaultPortBase
 	}
 	if p.last < base {
-		p.last = base - portStep
+		// Runs that start together begin at different places, since between the
+		// look and the server's own bind another run may take the port.
+		p.last = base + portStep*(os.Getpid()%portTries) - portStep
 	}
 	for range portTries {
 		p.last += portStep
