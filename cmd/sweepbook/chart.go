@@ -73,7 +73,7 @@ func writeFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // renamed by then, unless something failed
 	if _, err := tmp.Write(data); err != nil {
 		return errors.Join(err, tmp.Close())
 	}

@@ -50,7 +50,11 @@ func (a *app) knobsAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	defer session.Close(context.WithoutCancel(ctx))
+	defer func() {
+		if err := session.Close(context.WithoutCancel(ctx)); err != nil {
+			a.warn("engine %s: %v", cmd.Args().First(), err)
+		}
+	}()
 	info, err := session.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("engine %s: %w", cmd.Args().First(), err)

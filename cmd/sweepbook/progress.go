@@ -29,7 +29,8 @@ func (p *progress) event(e study.Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case study.EventStage:
-		p.line("%s", p.app.color("1", "stage "+e.Text))
+		p.erase()
+		fmt.Fprintln(p.app.stderr, p.app.color("1", p.app.clean("stage "+e.Text)))
 	case study.EventLaunch:
 		p.line("  launch %s (%d trials)", e.Text, e.Total)
 	case study.EventReady:

@@ -64,7 +64,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() { _ = release() }() // the kernel takes the lock back in any case
 	if err := a.recover(ctx, db, s.Name); err != nil {
 		return err
 	}

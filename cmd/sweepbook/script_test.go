@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,6 +52,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"ask":       ask,
 			"json":      jsonCommand,
 			"noprocess": noProcess,
 			"signal":    signalProcess,
@@ -96,5 +98,22 @@ func jsonCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if (got == args[1]) == neg {
 		ts.Fatalf("%s is %s, want %s", args[0], got, args[1])
+	}
+}
+
+// ask puts a question to q.db and checks each pattern against the rows as CSV:
+// ask 'max total_tps' '^2149\.3,'
+func ask(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: ask QUESTION PATTERN ...")
+	}
+	ts.Check(ts.Exec("sweepbook", "--db", "q.db", "-o", "csv", "query", args[0]))
+	rows := ts.ReadFile("stdout")
+	for _, pattern := range args[1:] {
+		re, err := regexp.Compile("(?m)" + pattern)
+		ts.Check(err)
+		if re.MatchString(rows) == neg {
+			ts.Fatalf("%s\n%s\ndoes not answer %s", args[0], rows, pattern)
+		}
 	}
 }

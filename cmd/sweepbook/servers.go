@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,12 +74,10 @@ func saveHandle(path string, h supervise.Handle) error {
 		return fmt.Errorf("server handle: %w", err)
 	}
 	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return fmt.Errorf("server handle: %w", err)
+		return fmt.Errorf("server handle: %w", errors.Join(err, f.Close()))
 	}
 	if err := f.Sync(); err != nil {
-		f.Close()
-		return fmt.Errorf("server handle: %w", err)
+		return fmt.Errorf("server handle: %w", errors.Join(err, f.Close()))
 	}
 	return f.Close()
 }
