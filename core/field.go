@@ -183,7 +183,7 @@ func Fields() []Field {
 	gpu("usd_per_mtok_total", "USD", LowerBetter, "price of a million input and output tokens")
 	figure(GroupLimits, "mbu", "", HigherBetter, "memory bandwidth used / available; missing when dtype, parallelism or size is unknown")
 	figure(GroupLimits, "mfu", "", HigherBetter, "model FLOP/s / peak; active parameters for MoE")
-	fs = append(fs, Field{"findings", NumberType, "", LowerBetter, GroupQuality, "number of audit findings"})
+	fs = append(fs, Field{"findings", NumberType, "", LowerBetter, GroupQuality, "number of audit findings that nobody acknowledged"})
 	return fs
 }
 

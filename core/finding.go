@@ -1,5 +1,7 @@
 package core
 
+import "time"
+
 // Severity orders findings by what they forbid.
 type Severity uint8
 
@@ -36,7 +38,18 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Metrics  []string `json:"metrics,omitempty"` // "*" touches every figure
 	Evidence string   `json:"evidence"`          // the figures that show it
+
+	// Ack is the reason that a person gave for accepting what the rule says of
+	// this trial; empty is not acknowledged. An acknowledged finding stays on
+	// record and no longer counts: neither in Trial.Severity nor in the field
+	// findings. AckBy and AckAt say who did so and when, where that is known.
+	Ack   string    `json:"ack,omitempty"`
+	AckBy string    `json:"ack_by,omitempty"`
+	AckAt time.Time `json:"ack_at,omitzero"`
 }
+
+// Counts reports whether nobody has acknowledged the finding.
+func (f Finding) Counts() bool { return f.Ack == "" }
 
 // Touches reports whether the finding concerns a metric.
 func (f Finding) Touches(metric string) bool {
@@ -49,12 +62,24 @@ func (f Finding) Touches(metric string) bool {
 }
 
 // Severity is that of the worst finding which touches a metric, 0 for none.
+// Acknowledged findings do not count.
 func (t *Trial) Severity(metric string) Severity {
 	var worst Severity
 	for _, f := range t.Findings {
-		if f.Touches(metric) {
+		if f.Counts() && f.Touches(metric) {
 			worst = max(worst, f.Severity)
 		}
 	}
 	return worst
+}
+
+// CountFindings is how many findings count: those that nobody has acknowledged.
+func (t *Trial) CountFindings() int {
+	n := 0
+	for _, f := range t.Findings {
+		if f.Counts() {
+			n++
+		}
+	}
+	return n
 }

@@ -44,7 +44,7 @@ func ParseID(s string) (ID, error) {
 	}
 	plain := s[0:8] + s[9:13] + s[14:18] + s[19:23] + s[24:]
 	if _, err := hex.Decode(id[:], []byte(plain)); err != nil {
-		return ID{}, fmt.Errorf("id %q: %w: %v", s, ErrInvalid, err)
+		return ID{}, fmt.Errorf("id %q: %w: %w", s, ErrInvalid, err)
 	}
 	return id, nil
 }

@@ -75,7 +75,7 @@ func identifies(name string) bool {
 // SameTrial reports whether two records are one trial. decimals is the coarser
 // printed precision of the two, -1 when both are full floats.
 func SameTrial(a, b *Trial, decimals int) bool {
-	if a.FingerprintKey() == "" || a.FingerprintKey() != b.FingerprintKey() {
+	if a.FingerprintKey() == "" || a.FingerprintKey() != b.FingerprintKey() || contradict(a, b) {
 		return false
 	}
 	shared := 0
@@ -90,6 +90,14 @@ func SameTrial(a, b *Trial, decimals int) bool {
 		shared++
 	}
 	return shared >= minShared
+}
+
+// contradict reports whether two records state different loads or times. Fixed
+// lengths and a deterministic server can give equal figures to two runs.
+func contradict(a, b *Trial) bool {
+	differ := func(x, y Value) bool { return x.Kind == KindNumber && y.Kind == KindNumber && x != y }
+	ends := !a.EndedAt.IsZero() && !b.EndedAt.IsZero() && !a.EndedAt.Equal(b.EndedAt)
+	return ends || differ(a.Load.Concurrency, b.Load.Concurrency) || differ(a.Load.RequestRate, b.Load.RequestRate)
 }
 
 func samePrinted(x, y float64, decimals int) bool {

@@ -24,7 +24,7 @@ var ideas = []Idea{
 	{"max_num_seqs", "requests that decode together", own("max_num_seqs", "max_running_requests", "max_batch_size")},
 	{"max_batched_tokens", "tokens computed in one step", own("max_num_batched_tokens", "", "max_num_tokens")},
 	{"chunked_prefill", "a long prompt is computed in pieces between decode steps", own("enable_chunked_prefill", "", "enable_chunked_prefill")},
-	{"kv_cache_dtype", "number format of the KV cache", own("kv_cache_dtype", "kv_cache_dtype", "")},
+	{"kv_cache_dtype", "number format of the KV cache", own("kv_cache_dtype", "kv_cache_dtype", "kv_cache_config.dtype")},
 	{"quantization", "weight quantization applied at load", own("quantization", "quantization", "")},
 	{"tp", "tensor parallel size", own("tensor_parallel_size", "tp_size", "tp_size")},
 	{"pp", "pipeline parallel size", own("pipeline_parallel_size", "pp_size", "pp_size")},
@@ -45,19 +45,10 @@ func own(vllm, sglang, trtllm string) map[string]string {
 	return m
 }
 
-// other spellings of one engine flag, by engine.
+// spelling gives the engine's own spelling of a flag; the tables list the others.
 func spelling(engine, flag string) string {
-	switch engine + " " + flag {
-	case "vllm tp", "sim tp", "sglang tp", "trtllm tp", "trtllm tensor_parallel_size", "sglang tensor_parallel_size":
-		return "tp"
-	case "vllm pp", "sglang pp", "trtllm pp", "trtllm pipeline_parallel_size", "sglang pipeline_parallel_size":
-		return "pp"
-	case "vllm dp", "sglang dp", "sglang data_parallel_size":
-		return "dp"
-	case "sglang ep", "trtllm ep", "sglang expert_parallel_size":
-		return "ep"
-	case "trtllm kv_cache_free_gpu_memory_fraction":
-		return "free_gpu_memory_fraction"
+	if own, ok := flagAliases[[2]string{engine, flag}]; ok {
+		return own
 	}
 	return flag
 }

@@ -134,7 +134,7 @@ var trialGetters = map[string]func(*Trial) Value{
 	"num_prompts":  func(t *Trial) Value { return t.Load.NumPrompts },
 	"seed":         func(t *Trial) Value { return t.Load.Seed },
 	"throttled":    func(t *Trial) Value { return t.Throttled },
-	"findings":     func(t *Trial) Value { return Number(float64(len(t.Findings))) },
+	"findings":     func(t *Trial) Value { return Number(float64(t.CountFindings())) },
 }
 
 func (t *Trial) launchID() Value {

@@ -152,6 +152,11 @@ func TestSameTrial(t *testing.T) {
 	if core.SameTrial(block, other, 2) {
 		t.Error("a figure differs in its last printed digit, still one trial")
 	}
+	faster := *full
+	block.Load.Concurrency, faster.Load.Concurrency = core.Number(4), core.Number(8)
+	if core.SameTrial(block, &faster, 2) {
+		t.Error("two concurrencies, still one trial")
+	}
 	delete(block.Figures, "p99_ttft_ms")
 	delete(block.Figures, "median_ttft_ms")
 	if core.SameTrial(block, full, 2) {

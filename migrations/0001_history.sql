@@ -7,7 +7,7 @@
 -- columns are the query fields; the tables may change with the schema version.
 
 CREATE TABLE meta (
-    key   TEXT NOT NULL PRIMARY KEY, -- history_id, created_at, created_by, trials
+    key   TEXT NOT NULL PRIMARY KEY, -- history_id, created_at, created_by, trials, audit_version
     value ANY  NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -120,6 +120,13 @@ CREATE TABLE derivation (
     how TEXT NOT NULL UNIQUE
 ) STRICT;
 
+-- What the findings that count say of metrics: one JSON object {metric: worst
+-- severity} for all trials of which they say the same.
+CREATE TABLE verdict (
+    id         INTEGER PRIMARY KEY,
+    severities TEXT NOT NULL UNIQUE
+) STRICT;
+
 CREATE TABLE trial (
     number            INTEGER PRIMARY KEY AUTOINCREMENT, -- never used twice
     id                BLOB NOT NULL UNIQUE,
@@ -135,7 +142,8 @@ CREATE TABLE trial (
     zone_assumed      INTEGER NOT NULL,
     tag TEXT, asserted TEXT, -- comma separated
     sweepbook_version TEXT,
-    findings          INTEGER NOT NULL,
+    findings          INTEGER NOT NULL, -- those that nobody acknowledged
+    verdict           INTEGER REFERENCES verdict (id), -- NULL where they touch nothing
     derivation        INTEGER REFERENCES derivation (id),
     fingerprint       INTEGER, -- hash of the counts by which an import finds its twin
     load TEXT, concurrency REAL, request_rate REAL, burstiness REAL, num_prompts REAL, load_duration_s REAL, seed REAL,
@@ -190,6 +198,17 @@ CREATE TABLE finding (
     PRIMARY KEY (trial, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX finding_severe ON finding (trial) WHERE severity >= 3;
+
+-- What people accept of what the audit says of a trial. It outlives the findings,
+-- which every audit writes again.
+CREATE TABLE ack (
+    trial  INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    rule   TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    who    TEXT NOT NULL,
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (trial, rule)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE source_file (
     id     INTEGER PRIMARY KEY,
@@ -364,12 +383,14 @@ CREATE VIEW v_derived AS
 SELECT t.number, j.key AS figure, j.value AS formula
 FROM trial t JOIN derivation d ON d.id = t.derivation, json_each(d.how) j;
 
--- v_finding: what the audit says.
+-- v_finding: what the audit says, and who accepted it why; ack is NULL while the
+-- finding counts.
 CREATE VIEW v_finding AS
 SELECT f.trial AS number, f.rule, f.version,
     CASE f.severity WHEN 1 THEN 'info' WHEN 2 THEN 'note' WHEN 3 THEN 'hard' WHEN 4 THEN 'void' END AS severity,
-    f.metrics, f.evidence
-FROM finding f;
+    f.metrics, f.evidence, a.reason AS ack, a.who AS ack_by,
+    strftime('%Y-%m-%dT%H:%M:%fZ', a.at / 1000000.0, 'unixepoch') AS ack_at_utc
+FROM finding f LEFT JOIN ack a ON a.trial = f.trial AND a.rule = f.rule;
 
 -- v_source: where imported trials come from; the raw text is packed and left out.
 CREATE VIEW v_source AS

@@ -11,9 +11,12 @@ import (
 type Answer struct {
 	Query   string
 	History core.History // Trials is the number of rows that were read
-	Verb    string       // "max", "min", "pareto", "show", "count"
+	Verb    string       // "max", "min", "pareto", "show", "count", "first", "last", "at", "change"
 	Columns []Column
 	Rows    [][]core.Value // one value a column
+	// Severity is, for each row, that of the worst finding which touches its ranked
+	// figures (of either trial, where a row names two); nil where nothing is ranked.
+	Severity []core.Severity
 	// Groups cut Rows: one without by, else one for each combination of keys, the
 	// empty ones included, in the order of the rows.
 	Groups     []Group
@@ -25,7 +28,8 @@ type Answer struct {
 	Ties        int // rows tied with the first of their group, summed
 	EmptyGroups int
 	// SoundWinner is the best row that no hard or void finding touches, nil when
-	// the winner is sound itself or no row is.
+	// the winner is sound itself or no row is. With by it is nil, since each group
+	// has its own (see Group.Sound), but not with over, where groups compete.
 	SoundWinner []core.Value
 	Residue     []Residue
 	Warnings    []Warning
@@ -43,10 +47,13 @@ type Column struct {
 type Group struct {
 	Key         []core.Value // one value for each by
 	First, Last int
-	Considered  int // trials that took part in the group
+	Considered  int // trials that took part in the group, also where per made them fewer rows
 	Ties        int // rows tied with the first
 	Empty       bool
 	Base        core.Value // baseline of the first row's value, after vs
+	// Sound is the row that would come first if no hard or void finding touched any
+	// row before it; nil when the first row is sound itself or no row is.
+	Sound []core.Value
 }
 
 // Excluded counts the trials that did not take part, each once: by the first of
@@ -77,7 +84,17 @@ type Residue struct {
 //	having       groups were left out by having
 //	empty_group  nothing qualifies in a group
 //	no_baseline  rows for which vs found no trial
-//	missing      an aggregate passed over trials without a value
+//	missing      an aggregate, or the median of repeats, passed over trials without
+//	             a value
+//	repeats      what per made one may not be repeats, or mixes sums with medians
+//	noise        how within noise came by its ties
+//	members      groups that over could not score, and why
+//	never        curves on which what was asked for never happens
+//	open         curves that bracket it on one side only
+//	later        places further along at which it is otherwise again
+//	mixed        places at which a condition holds for some trials only
+//	single       curves of one place
+//	void, hard   such a finding touches what a row is ranked by
 //	findings     the audit has findings on a trial of the answer
 //	asserted     a trial rests on what a person set
 type Warning struct {

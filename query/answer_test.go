@@ -170,12 +170,17 @@ func TestJSON(t *testing.T) {
 	history := mixed(t)
 	history[1].Asserted = []string{"gpus"}
 	history[2].Findings = []core.Finding{{Rule: "A7"}}
+	history[0].Findings = []core.Finding{{Rule: "A3x", Severity: core.SeverityVoid, Metrics: []string{"total_tps"}}}
 	history[3].Load.Concurrency = core.Unlimited()
 	history = append(history, trial(t, 11, "engine", "vllm", "total_tps", 12.3456789012345, "started_at", noon.Add(1500*time.Millisecond)))
 	tests := []struct{ name, query string }{
 		{"max", `max total_tps as best where gpus >= 1 or missing(gpus) by engine vs role == "baseline"`},
 		{"show", `show number, started_at, concurrency, total_tps * 2 as "doubled <&>", simulated, args.tp where number in [4, 11]`},
 		{"none", "min mean_ttft_ms"},
+		{"sound", "max total_tps where number in [1, 9]"},
+		{"per", "max total_tps per setup top 3"},
+		{"curve", `last total_tps < 280 along gpus by engine`},
+		{"over", `max total_tps by gpus over engine weights {"vllm": 2}`},
 	}
 	for _, tt := range tests {
 		got, err := ask(t, history, tt.query).MarshalJSON()

@@ -71,6 +71,10 @@ func BenchmarkRun(b *testing.B) {
 		"show engine, median(total_tps), count() where p99_ttft_ms < 0.5 by engine",
 		"show number, total_tps where p99_ttft_ms < 0.5 order by total_tps desc limit 20",
 		"count where total_tps > 0.5",
+		"max total_tps where success_rate > 0.9 per setup",
+		"max total_tps within noise",
+		"last p99_ttft_ms < 0.9 along concurrency",
+		"max total_tps by engine over workload",
 	} {
 		b.Run(text, func(b *testing.B) {
 			const trials = 100_000

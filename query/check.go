@@ -31,7 +31,7 @@ func (p *plan) lookup(e *expression, name string, off int) (core.Field, error) {
 		err.Near = p.near(name)
 		return f, err
 	}
-	if !dotted {
+	if !dotted || prefix == "severity" { // LookupField knows every metric behind severity
 		p.asked[f.Name] = true
 		return f, nil
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 
 	"github.com/expr-lang/expr/ast"
 
@@ -80,6 +81,8 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (*node, error) {
 		return literal(core.NumberType, core.Unlimited()), nil
 	case "gain":
 		return c.bareGain(c.at(n))
+	case "n", "failed_repeats":
+		return c.repeatCount(n.Value, c.at(n))
 	}
 	return c.fieldNode(n.Value, c.at(n))
 }
@@ -117,10 +120,47 @@ func (c *compiler) fieldNode(name string, off int) (*node, error) {
 		}
 		return nil, e
 	}
-	col := c.plan.column(f.Name)
-	n := valueNode(f.Type, func(row []core.Value) core.Value { return row[col] })
-	n.field, n.col = &f, col
+	return c.plan.fieldColumn(f.Name), nil
+}
+
+// repeatCount is how many repeats a combined row stands for, which per makes a name
+// like any figure's.
+func (c *compiler) repeatCount(name string, off int) (*node, error) {
+	switch {
+	case c.plan.q.per == "":
+		return nil, c.errorf(off, "unknown field %q: it counts the repeats that per combines, as in per setup", name)
+	case c.clause == "vs" || c.clause == "on":
+		return nil, c.errorf(off, "%s belongs to a combined row, and a baseline is made of trials", name)
+	case c.group != nil && c.inside == "":
+		return nil, c.errorf(off, "%s stands outside an aggregate: use median(%s)", name, name)
+	}
+	col := c.plan.column(name)
+	n := valueNode(core.NumberType, func(row []core.Value) core.Value { return row[col] })
+	n.field, n.col = &core.Field{Name: name, Type: core.NumberType, Group: core.GroupCounts, Doc: "repeats of a combined row"}, col
 	return n, nil
+}
+
+// noteMix remembers arithmetic between figures that per sums and such of which it
+// takes the median: the result is neither.
+func (c *compiler) noteMix(n ast.Node, l, r *node) {
+	if c.plan.q.per == "" {
+		return
+	}
+	var sums, others bool
+	for _, side := range []*node{l, r} {
+		side.fields(func(f *core.Field) {
+			switch {
+			case !f.Measured() || f.Name == "n" || f.Name == "failed_repeats" || f.Name == "success_rate":
+			case summed(*f):
+				sums = true
+			default:
+				others = true
+			}
+		})
+	}
+	if text := n.String(); sums && others && !slices.Contains(c.plan.mixes, text) {
+		c.plan.mixes = append(c.plan.mixes, text)
+	}
 }
 
 func (c *compiler) unary(n *ast.UnaryNode) (*node, error) {
@@ -254,6 +294,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) (*node, error) {
 			return nil, c.errorf(c.start(part), "%s is %s where a number is wanted", part, kindName(side.typ))
 		}
 	}
+	c.noteMix(n, l, r)
 	compute := func(row []core.Value) core.Value { return arithmetic(op, l.val(row), r.val(row)) }
 	if l.lit != nil && r.lit != nil {
 		return literal(result, compute(nil)), nil

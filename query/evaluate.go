@@ -56,12 +56,29 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 
 func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value)) error {
 	n := 0
-	for row, err := range src.Rows(ctx, core.Select{Columns: p.columns}) {
+	// Columns that are worked out stay missing in the rows that are read.
+	read, wide := p.columns, []core.Value(nil)
+	var places []int
+	if slices.Contains(p.virtual, true) {
+		read, wide = nil, make([]core.Value, len(p.columns))
+		for i, name := range p.columns {
+			if !p.virtual[i] {
+				read, places = append(read, name), append(places, i)
+			}
+		}
+	}
+	for row, err := range src.Rows(ctx, core.Select{Columns: read}) {
 		if err != nil {
 			return fmt.Errorf("read trials: %w", err)
 		}
 		if n++; n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if wide != nil {
+			for i, at := range places {
+				wide[at] = row[i]
+			}
+			row = wide
 		}
 		take(row)
 	}
@@ -91,32 +108,37 @@ type tally struct {
 	groups     map[string]*group
 	considered int
 	notes      assertions
-}
-
-// miss counts the trials that fail one conjunct, and remembers the one that fails
-// this conjunct alone and by least.
-type miss struct {
-	trials  int
-	gap     float64
-	nearest []core.Value // the row, nil for none
+	repeats    map[string]*repeats // with per
+	looks      looks
+	pools      map[string]*pool // with within noise
 }
 
 // group is what was seen of one combination of keys.
 type group struct {
-	key        []core.Value
-	row        []core.Value // keys and aggregates, once all rows were read
-	considered int
-	best       best
-	front      front
-	list       list
-	gathered   []gathered
-	residue    *residue
+	key          []core.Value
+	row          []core.Value // keys and aggregates, once all rows were read
+	considered   int          // trials
+	taken        int          // rows that took part: trials, or what per made of them
+	best         best         // of rows that no hard or void finding touches
+	tainted      best         // of the others
+	front        front        // likewise
+	taintedFront front
+	curves       map[string]*curve
+	cells        map[string]*cell
+	list         list
+	gathered     []gathered
+	residue      *residue
+	combined     []*residue   // of repeats that differ, with show … per
+	unsound      bool         // a hard or void finding touches the winner
+	sound        []core.Value // the row that would win otherwise
+	soundGroup   *group       // with over, the group that it stands for
 }
 
 func newEvaluation(p *plan) *evaluation {
 	e := &evaluation{p: p, statuses: map[string]int{}, misses: make([]miss, len(p.where))}
 	for i := range e.tallies {
-		e.tallies[i] = tally{reasons: map[string]int{}, studies: map[core.Value]bool{}, groups: map[string]*group{}}
+		e.tallies[i] = tally{reasons: map[string]int{}, studies: map[core.Value]bool{}, groups: map[string]*group{},
+			repeats: map[string]*repeats{}, looks: looks{index: map[string]int{}}, pools: map[string]*pool{}}
 	}
 	return e
 }
@@ -144,49 +166,99 @@ func (e *evaluation) add(row []core.Value) {
 			if s := core.Status(status); !s.Open() && s != core.StatusRetracted {
 				t.touch(p, row)
 			}
+			if p.q.per != "" && status == string(core.StatusFailed) && decide(p.filters, row) == yes {
+				t.repeatsOf(p, row).failed++
+			}
 			return
 		}
 	}
 	t.rows++
-	switch p.decide(row) {
-	case no:
-		t.where++
-		t.touch(p, row)
-		if !e.any {
-			e.countMisses(row)
+	if p.q.per != "" {
+		if e.passes(t, p.filters, row, 1) {
+			t.repeat(p, row)
 		}
 		return
+	}
+	if e.qualifies(t, p.where, row, 1) {
+		t.take(p, row, e.buffer, nil)
+	}
+}
+
+// passes judges a row that stands for n trials by conditions, and counts it where it
+// does not pass.
+func (e *evaluation) passes(t *tally, conds []conjunct, row []core.Value, n int) bool {
+	p := e.p
+	switch decide(conds, row) {
+	case no:
+		t.where += n
+		t.touch(p, row)
+		if !e.any {
+			e.countMisses(conds, row, n)
+		}
+		return false
 	case undecided:
-		t.leaveUndecided(p, row, func(add func(int)) {
-			for _, c := range p.where {
+		t.leaveUndecided(p, row, n, func(add func(int)) {
+			for _, c := range conds {
 				c.why(row, add)
 			}
 		})
-		return
+		return false
+	}
+	return true
+}
+
+// qualifies is passes, and then whether the row has all that the verb ranks. It
+// leaves the scores in the buffer.
+func (e *evaluation) qualifies(t *tally, conds []conjunct, row []core.Value, n int) bool {
+	p := e.p
+	if !e.passes(t, conds, row, n) {
+		return false
 	}
 	scores, ok := p.scores(row, e.buffer)
 	e.buffer = scores
-	if !ok {
-		t.leaveUndecided(p, row, func(add func(int)) {
-			for _, g := range p.goals {
-				if g.val(row).Kind != core.KindNumber {
-					g.why(row, add)
-					if g.col >= 0 { // a knob that is text here
-						add(g.col)
-					}
-				}
+	if p.curve != nil {
+		ok = p.curve.ready(p, row)
+	}
+	if p.over != nil && ok {
+		member := p.over.node.val(row)
+		if ok = known(member); ok {
+			if _, weighs := p.over.weightOf(member); !weighs {
+				t.where += n
+				t.touch(p, row)
+				return false
 			}
-		})
-		return
+		}
+	}
+	if !ok {
+		t.leaveUndecided(p, row, n, func(add func(int)) { p.lacks(row, add) })
+		return false
 	}
 	e.any = true
-	t.take(p, row, scores)
+	return true
 }
 
-// decide is the condition of where.
-func (p *plan) decide(row []core.Value) tri {
+// lacks adds the columns for want of which a row cannot be ranked.
+func (p *plan) lacks(row []core.Value, add func(col int)) {
+	for _, g := range p.goals {
+		if g.val(row).Kind != core.KindNumber {
+			g.why(row, add)
+			if g.col >= 0 { // a knob that is text here
+				add(g.col)
+			}
+		}
+	}
+	if p.curve != nil {
+		p.curve.why(p, row, add)
+	}
+	if p.over != nil {
+		p.over.node.why(row, add)
+	}
+}
+
+// decide is the conjunction of conditions on a row.
+func decide(conds []conjunct, row []core.Value) tri {
 	t := yes
-	for _, c := range p.where {
+	for _, c := range conds {
 		t = t.and(c.cond(row))
 		if t == no {
 			return no
@@ -195,36 +267,76 @@ func (p *plan) decide(row []core.Value) tri {
 	return t
 }
 
-// take lets a row that qualifies take part.
-func (t *tally) take(p *plan, row []core.Value, scores []float64) {
-	t.considered++
+// take lets a row that qualifies take part: a trial, or what per made of repeats.
+func (t *tally) take(p *plan, row []core.Value, scores []float64, r *repeats) {
+	n := 1
+	if r != nil {
+		n = len(r.rows)
+	}
+	t.considered += n
 	g := t.group(p, row)
-	g.considered++
+	g.considered += n
+	g.taken++
 	for i, agg := range p.aggregates {
 		g.gathered[i].add(agg, row)
 	}
-	if g.residue != nil {
-		g.residue.add(row)
+	compared := g.residue
+	var c *curve
+	var m *cell
+	switch {
+	case p.curve != nil:
+		c = g.curveOf(p, row)
+		compared = c.residue
+	case p.over != nil:
+		m = g.cellOf(p, row)
+		compared = m.residue
+	case r != nil && p.q.verb == "show" && !p.grouped:
+		compared = g.ownResidue(p, r)
+	}
+	switch {
+	case compared == nil:
+	case r == nil:
+		compared.add(row)
+	default:
+		t.looks.addTo(compared, r)
+	}
+	if p.q.noise {
+		t.poolRow(p, row, r)
 	}
 	switch {
 	case p.grouped:
-		t.notes.addWithBaseline(p, row)
+		if r == nil {
+			t.notes.addWithBaseline(p, row)
+		} else {
+			for _, one := range r.rows {
+				t.notes.addWithBaseline(p, one)
+			}
+		}
+	case c != nil:
+		c.add(p, row)
+	case m != nil:
+		m.add(p, row, scores[0])
 	case p.q.verb == "show":
 		n := p.q.top
 		if n == 0 && len(p.by) == 0 {
 			n = p.q.limit
 		}
 		g.list.add(p, row, n)
+	case p.q.verb == "pareto" && p.tainted(row):
+		g.taintedFront.add(p, row, scores)
 	case p.q.verb == "pareto":
 		g.front.add(p, row, scores)
+	case p.tainted(row):
+		g.tainted.add(p, row, scores[0])
 	default:
 		g.best.add(p, row, scores[0])
 	}
 }
 
-// leaveUndecided counts a row that lacks something, each field once.
-func (t *tally) leaveUndecided(p *plan, row []core.Value, why func(add func(col int))) {
-	t.undecided++
+// leaveUndecided counts a row that lacks something and stands for n trials, each
+// field once.
+func (t *tally) leaveUndecided(p *plan, row []core.Value, n int, why func(add func(col int))) {
+	t.undecided += n
 	t.touch(p, row)
 	var cols []int
 	why(func(col int) {
@@ -233,13 +345,13 @@ func (t *tally) leaveUndecided(p *plan, row []core.Value, why func(add func(col 
 		}
 	})
 	if len(cols) == 0 && p.vs != nil {
-		t.reasons["baseline"]++
+		t.reasons["baseline"] += n
 	}
 	for _, col := range cols {
 		name := p.columns[col]
-		t.reasons[name]++
+		t.reasons[name] += n
 		if name == "success_rate" && p.requested >= 0 && row[p.requested].IsMissing() {
-			t.unasked++
+			t.unasked += n
 			t.studies[row[p.study]] = true
 		}
 	}
@@ -248,11 +360,11 @@ func (t *tally) leaveUndecided(p *plan, row []core.Value, why func(add func(col 
 // touch makes a group known in which nothing may qualify, when the row belongs to
 // what was asked: it passes every condition that is not about measured fields.
 func (t *tally) touch(p *plan, row []core.Value) {
-	if len(p.by) == 0 {
-		return
+	if len(p.by) == 0 || (p.q.per != "" && slices.ContainsFunc(p.by, measured)) {
+		return // there is no group, or only a combined row has one
 	}
-	for _, c := range p.where {
-		if c.filter && c.cond(row) != yes {
+	for _, c := range p.filters {
+		if c.cond(row) != yes {
 			return
 		}
 	}
@@ -291,31 +403,4 @@ func appendKey(b []byte, v core.Value) []byte {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v.Num+0))
 	}
 	return b
-}
-
-// countMisses notes which conditions a row fails.
-func (e *evaluation) countMisses(row []core.Value) {
-	failed, only := 0, -1
-	for i, c := range e.p.where {
-		switch c.cond(row) {
-		case no:
-			e.misses[i].trials++
-			failed, only = failed+1, i
-		case undecided:
-			failed++
-		}
-	}
-	if failed != 1 || only < 0 || e.p.where[only].cmp == "" {
-		return
-	}
-	kids := e.p.where[only].kids
-	l, r := kids[0].val(row), kids[1].val(row)
-	gap := arithmetic("-", l, r)
-	if gap.Kind != core.KindNumber {
-		return
-	}
-	m, distance := &e.misses[only], math.Abs(gap.Num)
-	if m.nearest == nil || distance < m.gap || (distance == m.gap && e.p.tieBreak(row, m.nearest) < 0) {
-		m.gap, m.nearest = distance, e.p.keepRow(row)
-	}
 }

@@ -10,11 +10,15 @@ import (
 // answer makes the answer of what was seen.
 func (e *evaluation) answer(history core.History) *Answer {
 	p := e.p
+	e.combineAll()
 	a := &Answer{Query: p.q.text, History: history, Verb: p.q.verb}
 	for _, o := range p.outputs {
 		a.Columns = append(a.Columns, o.Column)
 	}
 	t, simulated := e.chosen(a)
+	if p.q.noise {
+		p.noise = p.noiseOf(t.pools)
+	}
 	a.Considered = t.considered
 	a.Excluded.Status = e.status
 	a.Excluded.Where, a.Excluded.Undecided = t.where, t.undecided
@@ -26,7 +30,7 @@ func (e *evaluation) answer(history core.History) *Answer {
 	shown := p.fill(a, groups, &notes)
 
 	for _, g := range shown {
-		if p.vs == nil || p.grouped {
+		if p.vs == nil || p.grouped || p.over != nil {
 			continue
 		}
 		for _, row := range g.list.rows {
@@ -35,8 +39,12 @@ func (e *evaluation) answer(history core.History) *Answer {
 			}
 		}
 	}
-	a.Residue = p.residueOf(shown)
-	a.Warnings = e.warnings(a, t, &notes, shown, dropped, simulated)
+	if p.over != nil {
+		a.Residue = p.residueOf(groups) // all compete
+	} else {
+		a.Residue = p.residueOf(shown)
+	}
+	a.Warnings = e.warnings(a, t, &notes, groups, shown, dropped, simulated)
 	return a
 }
 
@@ -122,12 +130,19 @@ func (p *plan) fill(a *Answer, groups []*group, notes *assertions) []*group {
 				g.list.rows = g.list.rows[:p.q.top]
 			}
 		case p.q.verb == "pareto":
-			g.list.rows, ties[g] = g.front.finish(p)
+			g.list.rows, ties[g] = g.frontWinners(p)
+		case p.curve != nil:
+			g.list.rows, ties[g] = p.curveRows(g)
+		case p.over != nil:
 		default:
-			g.list.rows, ties[g] = g.best.finish(p)
+			g.list.rows, ties[g] = g.winners(p)
 		}
 	}
-	p.orderGroups(groups)
+	if p.over != nil {
+		a.Ties = p.compete(groups)
+	} else {
+		p.orderGroups(groups)
+	}
 
 	var shown []*group
 	total := 0
@@ -140,16 +155,27 @@ func (p *plan) fill(a *Answer, groups []*group, notes *assertions) []*group {
 		}
 		out := Group{Key: g.key, First: len(a.Rows), Considered: g.considered, Ties: ties[g], Empty: g.considered == 0}
 		for _, row := range g.list.rows {
-			values := make([]core.Value, len(p.outputs))
-			for i, o := range p.outputs {
-				values[i] = o.get(g, row)
+			a.Rows = append(a.Rows, p.output(g, row))
+			if len(p.goals) > 0 || p.curve != nil {
+				a.Severity = append(a.Severity, p.severityOf(row))
 			}
-			a.Rows = append(a.Rows, values)
 			if !p.grouped {
-				notes.addWithBaseline(p, row)
+				for _, one := range p.trialsOf(row) {
+					notes.addWithBaseline(p, one)
+				}
 			}
 		}
 		out.Last = len(a.Rows)
+		if g.sound != nil && out.Last > out.First {
+			of := g
+			if g.soundGroup != nil {
+				of = g.soundGroup
+			}
+			out.Sound = p.output(of, g.sound)
+			if len(p.by) == 0 || p.over != nil {
+				a.SoundWinner = out.Sound
+			}
+		}
 		if i := slices.IndexFunc(p.outputs, func(o output) bool { return o.Name == "base("+p.firstGoal()+")" }); i >= 0 && out.Last > out.First {
 			out.Base = a.Rows[out.First][i]
 		}
@@ -166,6 +192,15 @@ func (p *plan) fill(a *Answer, groups []*group, notes *assertions) []*group {
 		a.Warnings = append(a.Warnings, limitWarning(len(a.Rows), total))
 	}
 	return shown
+}
+
+// output is a row as the answer shows it.
+func (p *plan) output(g *group, row []core.Value) []core.Value {
+	values := make([]core.Value, len(p.outputs))
+	for i, o := range p.outputs {
+		values[i] = o.get(g, row)
+	}
+	return values
 }
 
 func (p *plan) firstGoal() string {

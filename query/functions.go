@@ -40,8 +40,8 @@ var functions = []function{
 	{"all", 1, 1, true, true, "all(condition)"},
 	{"any", 1, 1, true, true, "any(condition)"},
 
-	// sound asks for the audit's findings by metric; the place to build it is call.
-	{"sound", 1, 1, false, false, "sound(m)"},
+	{"sound", 1, 1, false, true, "sound(m): no hard or void finding touches m"},
+	// These two need each request's samples, which a history's rows do not offer.
 	{"attained", 1, 1, false, false, "attained(condition)"},
 	{"goodput", 1, 1, false, false, "goodput(condition)"},
 }
@@ -100,6 +100,8 @@ func (c *compiler) call(name string, args []ast.Node, off int) (*node, error) {
 		return c.baseOf(args[0], off)
 	case "gain":
 		return c.gainOf(args[0], off)
+	case "sound":
+		return c.soundOf(args[0], off)
 	}
 	x, err := c.compile(args[0])
 	if err != nil {

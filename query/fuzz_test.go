@@ -23,6 +23,9 @@ func FuzzParse(f *testing.F) {
 		"count where args.max_num_seqs == unlimited or not missing(tp ?? pp)", "show (((total_tps)))", "max -(-1)", "show \"a\\",
 		"show p(total_tps, 1e400)", "max total_tps where `a``b` == engine", "show a ?: b", "show total_tps ? 1 : 2", "\xff", "show total_tps as",
 		"show 0x, 1_e5, .5", "max total_tps where engine matches '(?i)x+'", "first x along y", "count by \u00a0engine",
+		"max total_tps per setup within noise", "first total_tps > 200 along gpus by engine per config top 1", "last total_tps < 300 along tp",
+		"at total_tps == -2.5 along gpus", "change total_tps along started_at", `max total_tps by engine over gpus weights {1: 2, "a": .5, true: 0}`,
+		"show n, failed_repeats, sound(total_tps) per config", "max n per setup top 2", "at (total_tps) == 3 along (gpus)", "max x over y weights {",
 	} {
 		f.Add(text)
 	}

@@ -26,6 +26,16 @@ type Query struct {
 	topOff int
 	limit  int     // 0: no limit
 	within float64 // fraction; 0: only exact ties
+	noise  bool    // within noise
+	per    string  // "setup", "config" or "": repeats are not combined
+
+	cond   *expression // of first and last
+	value  item        // of at and change
+	target float64     // of at
+	along  item
+
+	over    *expression
+	weights []weight // nil: none given
 }
 
 // item is an expression with the name of its column.
@@ -47,19 +57,25 @@ type orderItem struct {
 // String returns the text of the query as it was given.
 func (q *Query) String() string { return q.text }
 
-// Verb returns the first word: max, min, pareto, show or count.
+// Verb returns the first word: max, min, pareto, show, count, first, last, at or
+// change.
 func (q *Query) Verb() string { return q.verb }
 
-// verbs maps each verb to the clauses that it takes. A verb without an entry in
-// the map is not in the language; one with a nil list is not built.
+// verbs maps each verb to the clauses that it takes.
 var verbs = map[string][]string{
-	"max":    {"where", "by", "vs", "on", "having", "top", "prefer", "within", "order", "limit"},
-	"min":    {"where", "by", "vs", "on", "having", "top", "prefer", "within", "order", "limit"},
-	"pareto": {"where", "by", "vs", "on", "having", "order", "limit"},
-	"show":   {"where", "by", "vs", "on", "having", "top", "order", "limit"},
-	"count":  {"where", "by", "having", "order", "limit"},
-	"first":  nil, "last": nil, "at": nil, "change": nil,
+	"max":    {"where", "by", "per", "vs", "on", "having", "over", "weights", "top", "prefer", "within", "order", "limit"},
+	"min":    {"where", "by", "per", "vs", "on", "having", "over", "weights", "top", "prefer", "within", "order", "limit"},
+	"pareto": {"where", "by", "per", "vs", "on", "having", "order", "limit"},
+	"show":   {"where", "by", "per", "vs", "on", "having", "top", "order", "limit"},
+	"count":  {"where", "by", "per", "having", "order", "limit"},
+	"first":  {"along", "where", "by", "per", "having", "top", "order", "limit"},
+	"last":   {"along", "where", "by", "per", "having", "top", "order", "limit"},
+	"at":     {"along", "where", "by", "per", "having", "order", "limit"},
+	"change": {"along", "where", "by", "per", "having", "order", "limit"},
 }
+
+// verbNames lists the verbs for messages.
+var verbNames = []string{"max", "min", "pareto", "show", "count", "first", "last", "at", "change"}
 
 // clauseWords start a clause.
 var clauseWords = []string{"where", "by", "per", "vs", "on", "having", "over", "top", "prefer", "within", "order",
@@ -80,17 +96,14 @@ func Parse(text string) (*Query, error) {
 		return nil, err
 	}
 	if len(tokens) == 0 {
-		return nil, syntaxError(text, 0, "empty query: begin with max, min, pareto, show or count")
+		return nil, syntaxError(text, 0, "empty query: begin with max, min, pareto, show, count, first, last, at or change")
 	}
 	q := &Query{text: text, verb: tokens[0].text}
 	takes, known := verbs[q.verb]
 	if !known {
-		e := syntaxError(text, tokens[0].off, "%q is no verb: begin with max, min, pareto, show or count", q.verb)
-		e.Near = core.NearestNames(q.verb, []string{"max", "min", "pareto", "show", "count"})
+		e := syntaxError(text, tokens[0].off, "%q is no verb: begin with max, min, pareto, show, count, first, last, at or change", q.verb)
+		e.Near = core.NearestNames(q.verb, verbNames)
 		return nil, e
-	}
-	if takes == nil {
-		return nil, syntaxError(text, tokens[0].off, "%s … along is part of the language but not built yet", q.verb)
 	}
 	clauses := split(text, tokens)
 	seen := map[string]bool{}
@@ -104,19 +117,41 @@ func Parse(text string) (*Query, error) {
 			return nil, err
 		}
 	}
+	if err := q.complete(clauses); err != nil {
+		return nil, err
+	}
 	return q, nil
+}
+
+// complete checks what only the whole query shows.
+func (q *Query) complete(clauses []clause) error {
+	if q.isCurve() && q.along.expression == nil {
+		return syntaxError(q.text, clauses[0].end, "%s wants along: %s %s along concurrency", q.verb, q.verb,
+			strings.TrimSpace(q.text[clauses[0].start:clauses[0].end]))
+	}
+	if q.over == nil {
+		return nil
+	}
+	for _, c := range clauses {
+		if c.word == "prefer" || c.word == "order" || c.word == "within" && q.noise {
+			return syntaxError(q.text, c.off, "over compares groups by one score each, which %s does not apply to", c.word)
+		}
+	}
+	return nil
 }
 
 func (q *Query) allowed(c clause, before string, takes []string, seen map[string]bool) error {
 	switch {
-	case c.word == "per" || c.word == "over" || c.word == "weights":
-		return syntaxError(q.text, c.off, "%s is part of the language but not built yet", c.word)
 	case seen[c.word]:
 		return syntaxError(q.text, c.off, "%s stands twice", c.word)
 	case c.word == "on" && before != "vs":
 		return syntaxError(q.text, c.off, "on belongs right behind the condition of vs")
 	case !slices.Contains(takes, c.word):
 		return syntaxError(q.text, c.off, "%s takes no %s", q.verb, c.word)
+	case c.word == "along" && before != q.verb:
+		return syntaxError(q.text, c.off, "along belongs right behind what %s asks for", q.verb)
+	case c.word == "weights" && before != "over":
+		return syntaxError(q.text, c.off, "weights belongs right behind over")
 	}
 	seen[c.word] = true
 	return nil
@@ -164,6 +199,16 @@ func (q *Query) clause(c clause) (err error) {
 		if len(c.tokens) > 0 {
 			err = syntaxError(q.text, c.tokens[0].off, "count takes no value: write count where …")
 		}
+	case "first", "last", "at", "change":
+		err = q.curveVerb(c)
+	case "along":
+		q.along, err = q.item(c, false)
+	case "per":
+		q.per, err = q.unit(c)
+	case "over":
+		q.over, err = parseExpression(q.text, c.start, c.end, c.word)
+	case "weights":
+		q.weights, err = q.weightList(c)
 	case "where":
 		q.where, err = parseExpression(q.text, c.start, c.end, c.word)
 	case "by":
@@ -184,7 +229,7 @@ func (q *Query) clause(c clause) (err error) {
 	case "limit":
 		q.limit, err = q.count(c)
 	case "within":
-		q.within, err = q.percent(c)
+		err = q.tolerance(c)
 	default:
 		err = syntaxError(q.text, c.off, "%s does not fit here", c.word)
 	}
@@ -323,18 +368,33 @@ func (q *Query) count(c clause) (int, error) {
 	return 0, syntaxError(q.text, off, "%s wants a whole number above 0", c.word)
 }
 
-func (q *Query) percent(c clause) (float64, error) {
+// unit reads the word of per.
+func (q *Query) unit(c clause) (string, error) {
+	if len(c.tokens) == 1 && (c.tokens[0].text == "setup" || c.tokens[0].text == "config") {
+		return c.tokens[0].text, nil
+	}
+	off := c.off
+	if len(c.tokens) > 0 {
+		off = c.tokens[0].off
+	}
+	return "", syntaxError(q.text, off, "per wants setup or config")
+}
+
+// tolerance reads a percentage or noise.
+func (q *Query) tolerance(c clause) error {
 	if len(c.tokens) == 1 && c.tokens[0].text == "noise" {
-		return 0, syntaxError(q.text, c.tokens[0].off, "within noise is part of the language but not built yet")
+		q.noise = true
+		return nil
 	}
 	if len(c.tokens) == 2 && c.tokens[0].kind == numberToken && c.tokens[1].text == "%" {
 		if p, err := strconv.ParseFloat(c.tokens[0].text, 64); err == nil && p > 0 && p < 100 {
-			return p / 100, nil
+			q.within = p / 100
+			return nil
 		}
 	}
 	off := c.off
 	if len(c.tokens) > 0 {
 		off = c.tokens[0].off
 	}
-	return 0, syntaxError(q.text, off, "within wants a percentage between 0%% and 100%%: within 2%%")
+	return syntaxError(q.text, off, "within wants a percentage between 0%% and 100%%: within 2%%, or noise")
 }

@@ -18,10 +18,13 @@ type plan struct {
 	versions versions
 
 	columns []string // of the rows that are read
+	virtual []bool   // of each, whether it is worked out rather than read
 	index   map[string]int
 	asked   map[string]bool // fields that the query names
 
 	where      []conjunct
+	filters    []conjunct // those of where that a trial is judged by
+	judged     []conjunct // those that a combined row is judged by, with per
 	by         []*node
 	goals      []rankedGoal
 	prefer     []rankedGoal
@@ -30,6 +33,10 @@ type plan struct {
 	having     *node
 	order      []orderKey
 	vs         *versus
+	over       *over
+	curve      *curvePlan
+	severity   []severityColumn // of the figures that rank
+	noise      *noise           // once all rows were read, with within noise
 	outputs    []output
 
 	okOnly bool // only trials with status ok take part
@@ -38,7 +45,21 @@ type plan struct {
 	early bool
 
 	// Columns that the evaluation itself needs; -1 where it does not.
-	status, simulated, started, id, number, asserted, requested, study int
+	status, simulated, started, id, number, asserted, requested, study, findings int
+	completed, incomplete, option, launch                                        int
+
+	// What per works out: columns of a combined row, how its other columns come from
+	// the repeats, and by what it picks the representative.
+	n, failedRepeats int
+	repeatKey        []int
+	rules            []rule
+	typical          *node
+	mixes            []string // expressions of which a part is summed and a part is not
+
+	// stands holds the trials for which rows of the answer stand; the column stand
+	// of such a row is its place.
+	stands [][][]core.Value
+	stand  int
 
 	keep    int // a kept row needs only the columns before this one
 	residue []residueField
@@ -46,6 +67,7 @@ type plan struct {
 
 type conjunct struct {
 	*node
+	at     int // in the plan's where
 	text   string
 	filter bool // about what was chosen or asked, not about what was measured
 }
@@ -72,19 +94,42 @@ func (p *plan) column(name string) int {
 		i = len(p.columns)
 		p.index[name] = i
 		p.columns = append(p.columns, name)
+		p.virtual = append(p.virtual, false)
 	}
 	return i
+}
+
+// worked gives a column that no source has.
+func (p *plan) worked(name string) int {
+	i := p.column(name)
+	p.virtual[i] = true
+	return i
+}
+
+// fieldColumn is the node of a plain field.
+func (p *plan) fieldColumn(name string) *node {
+	f, _ := core.LookupField(name)
+	col := p.column(f.Name)
+	n := valueNode(f.Type, func(row []core.Value) core.Value { return row[col] })
+	n.field, n.col = &f, col
+	return n
 }
 
 // plan checks the query and compiles it.
 func (q *Query) plan(names core.Names, now time.Time) (*plan, error) {
 	p := &plan{q: q, names: names, now: now, versions: versions{}, index: map[string]int{}, asked: map[string]bool{},
-		status: -1, simulated: -1, requested: -1, study: -1}
+		status: -1, simulated: -1, requested: -1, study: -1, findings: -1, completed: -1, incomplete: -1, n: -1, failedRepeats: -1, stand: -1}
 	if q.vs != nil {
 		p.vs = &versus{found: map[string]*baseline{}}
 	}
+	if q.per != "" {
+		p.n, p.failedRepeats = p.worked("n"), p.worked("failed_repeats")
+	}
+	if q.per != "" || q.over != nil {
+		p.stand = p.worked("")
+	}
 	// In reading order, so that the first mistake is the one reported.
-	steps := []func() error{p.planGoals, p.planBy, p.planShow, p.planWhere, p.planVersus, p.planGroups, p.planOrder, p.planRest}
+	steps := []func() error{p.planGoals, p.planCurve, p.planBy, p.planOver, p.planShow, p.planWhere, p.planVersus, p.planGroups, p.planOrder, p.planRest}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -107,9 +152,13 @@ func (p *plan) planWhere() error {
 		if err != nil {
 			return err
 		}
-		c := conjunct{node: n, text: part.String(), filter: true}
-		n.fields(func(f *core.Field) { c.filter = c.filter && !f.Measured() })
+		c := conjunct{node: n, at: len(p.where), text: part.String(), filter: !measured(n)}
 		p.where = append(p.where, c)
+		if c.filter {
+			p.filters = append(p.filters, c)
+		} else {
+			p.judged = append(p.judged, c)
+		}
 		p.early = p.early || n.base
 	}
 	return nil
@@ -207,6 +256,12 @@ func (p *plan) planShow() error {
 			get = func(g *group, _ []core.Value) core.Value { return n.val(g.row) }
 		}
 		p.outputs = append(p.outputs, output{describe(it.name, n, 0), get})
+		if p.typical == nil && !p.grouped && n.typ == core.NumberType && measured(n) {
+			p.typical = n
+		}
+	}
+	if p.q.per != "" && len(p.q.show) > 0 && !p.grouped {
+		p.repeatOutputs()
 	}
 	for _, agg := range p.aggregates {
 		p.early = p.early || agg.arg != nil && agg.arg.base
@@ -289,76 +344,6 @@ func (p *plan) planOrder() error {
 		}
 		p.order = append(p.order, orderKey{n, o.desc})
 		p.early = p.early || n.base && p.q.verb == "show"
-	}
-	return nil
-}
-
-// tail are the columns behind the value in the rows of max, min and pareto.
-var tail = []string{"number", "id", "study", "engine", "model", "workload", "config", "n", "findings"}
-
-// planRest settles who takes part and asks for the columns that the evaluation
-// itself needs, those of the residue last.
-func (p *plan) planRest() error {
-	ranks := len(p.goals) > 0
-	p.okOnly = ranks && !p.asked["status"]
-	p.split = ranks && !p.asked["simulated"]
-	if ranks {
-		if err := p.rankOutputs(); err != nil {
-			return err
-		}
-	}
-	if p.q.verb == "count" {
-		p.outputs = append(p.outputs, output{Column{Name: "count", Type: core.NumberType},
-			func(g *group, _ []core.Value) core.Value { return core.Number(float64(g.considered)) }})
-	}
-	if p.vs != nil {
-		if len(p.vs.exprs) == 0 {
-			return syntaxError(p.q.text, p.q.vs.off, "vs changes nothing: name base(x) or gain in a column")
-		}
-		p.vs.okOnly, p.vs.split = !p.asked["status"], !p.asked["simulated"]
-	}
-	if p.okOnly || (p.vs != nil && p.vs.okOnly) {
-		p.status = p.column("status")
-	}
-	if p.split || (p.vs != nil && p.vs.split) {
-		p.simulated = p.column("simulated")
-	}
-	p.started, p.id, p.number = p.column("started_at"), p.column("id"), p.column("number")
-	p.asserted = p.column("asserted")
-	if p.asked["success_rate"] {
-		p.requested, p.study = p.column("requested"), p.column("study")
-	}
-	p.keep = len(p.columns)
-	if ranks || (p.grouped && p.q.verb == "show") {
-		p.planResidue()
-	}
-	return nil
-}
-
-func (p *plan) rankOutputs() error {
-	for i, g := range p.q.goals {
-		n := p.goals[i]
-		p.outputs = append(p.outputs, output{describe(g.name, n.node, g.better),
-			func(_ *group, row []core.Value) core.Value { return n.val(row) }})
-	}
-	if p.vs != nil {
-		if err := p.versusOutputs(); err != nil {
-			return err
-		}
-	}
-	for _, name := range tail {
-		if slices.ContainsFunc(p.outputs, func(o output) bool { return o.Name == name }) {
-			continue
-		}
-		if name == "n" { // the trials that a row stands for
-			p.outputs = append(p.outputs, output{Column{Name: "n", Type: core.NumberType},
-				func(*group, []core.Value) core.Value { return core.Number(1) }})
-			continue
-		}
-		f, _ := core.LookupField(name)
-		col := p.column(name)
-		p.outputs = append(p.outputs, output{Column{Name: name, Unit: f.Unit, Type: f.Type, Better: f.Better},
-			func(_ *group, row []core.Value) core.Value { return row[col] }})
 	}
 	return nil
 }

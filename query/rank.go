@@ -12,6 +12,7 @@ import (
 type entry struct {
 	row    []core.Value
 	scores []float64
+	tied   bool // with the first, once the list is complete
 }
 
 // scores turns the goals' values of a row into scores. ok is false when one of
@@ -61,7 +62,7 @@ func (b *best) add(p *plan, row []core.Value, score float64) {
 	if b.started && score < b.cutoff {
 		return
 	}
-	simple := p.q.top <= 1 && p.q.within == 0
+	simple := p.q.top <= 1 && p.q.within == 0 && !p.q.noise
 	switch {
 	case !b.started:
 		b.started, b.cutoff = true, math.Inf(-1)
@@ -71,8 +72,9 @@ func (b *best) add(p *plan, row []core.Value, score float64) {
 	if simple {
 		b.cutoff = score
 	}
-	b.entries = append(b.entries, entry{p.keepRow(row), []float64{score}})
-	if !simple && len(b.entries) >= 2*p.q.top+64 && len(b.entries)&(len(b.entries)-1) == 0 {
+	b.entries = append(b.entries, entry{row: p.keepRow(row), scores: []float64{score}})
+	// How far noise reaches is known only once all rows were read.
+	if !simple && !p.q.noise && len(b.entries) >= 2*p.q.top+64 && len(b.entries)&(len(b.entries)-1) == 0 {
 		b.cut(p)
 	}
 }
@@ -80,7 +82,7 @@ func (b *best) add(p *plan, row []core.Value, score float64) {
 // cut sorts by score and drops what cannot be in the answer any more.
 func (b *best) cut(p *plan) {
 	slices.SortStableFunc(b.entries, func(x, y entry) int { return cmp.Compare(y.scores[0], x.scores[0]) })
-	if len(b.entries) == 0 {
+	if len(b.entries) == 0 || p.q.noise {
 		return
 	}
 	b.cutoff = math.Inf(-1)
@@ -105,10 +107,19 @@ func tieLimit(p *plan, best float64) float64 {
 // keeps of the ties only those that are best by its goals.
 func (b *best) finish(p *plan) (rows [][]core.Value, ties int) {
 	b.cut(p)
-	limit := tieLimit(p, b.entries[0].scores[0])
+	p.markTies(b.entries)
+	least := math.Inf(-1)
+	if n := len(b.entries); p.q.noise && p.q.top > 0 && p.q.top < n {
+		least = b.entries[p.q.top-1].scores[0]
+	}
 	slices.SortFunc(b.entries, func(x, y entry) int {
-		tied := x.scores[0] >= limit && y.scores[0] >= limit
-		if !tied || len(p.prefer) == 0 {
+		if x.tied != y.tied {
+			if x.tied {
+				return -1
+			}
+			return 1
+		}
+		if !x.tied || len(p.prefer) == 0 {
 			if c := cmp.Compare(y.scores[0], x.scores[0]); c != 0 {
 				return c
 			}
@@ -122,8 +133,8 @@ func (b *best) finish(p *plan) (rows [][]core.Value, ties int) {
 		return p.tieBreak(x.row, y.row)
 	})
 	for _, e := range b.entries {
-		tied := e.scores[0] >= limit && p.preferred(b.entries[0].row, e.row) == 0
-		if !tied && p.q.top == 0 {
+		tied := e.tied && p.preferred(b.entries[0].row, e.row) == 0
+		if !tied && (p.q.top == 0 || e.scores[0] < least) {
 			continue
 		}
 		if tied {
@@ -132,6 +143,38 @@ func (b *best) finish(p *plan) (rows [][]core.Value, ties int) {
 		rows = append(rows, e.row)
 	}
 	return rows, ties - 1
+}
+
+// winners gives the rows of a group and notes in it whether the first of them is
+// touched by a hard or void finding, and which would come first otherwise. Rows that
+// no such finding touches are kept apart, so that none of them is dropped for one
+// that may not count.
+func (g *group) winners(p *plan) (rows [][]core.Value, ties int) {
+	if len(g.tainted.entries) == 0 {
+		return g.best.finish(p)
+	}
+	all := best{entries: slices.Concat(g.best.entries, g.tainted.entries)}
+	rows, ties = all.finish(p)
+	if g.unsound = p.tainted(rows[0]); g.unsound && len(g.best.entries) > 0 {
+		sound, _ := g.best.finish(p)
+		g.sound = sound[0]
+	}
+	return rows, ties
+}
+
+// frontWinners is winners for a front: its best row is the first by the first goal.
+func (g *group) frontWinners(p *plan) (rows [][]core.Value, ties int) {
+	all := front{entries: slices.Clone(g.front.entries)}
+	for _, e := range g.taintedFront.entries {
+		all.add(p, e.row, e.scores)
+	}
+	rows, ties = all.finish(p)
+	g.unsound = slices.ContainsFunc(rows, p.tainted)
+	if g.unsound && len(g.front.entries) > 0 {
+		sound, _ := g.front.finish(p)
+		g.sound = sound[0]
+	}
+	return rows, ties
 }
 
 // front is the Pareto front of a group. Rows equal in every goal all stay.
@@ -144,7 +187,7 @@ func (f *front) add(p *plan, row []core.Value, scores []float64) {
 		}
 	}
 	f.entries = slices.DeleteFunc(f.entries, func(e entry) bool { return dominates(scores, e.scores) })
-	f.entries = append(f.entries, entry{p.keepRow(row), slices.Clone(scores)})
+	f.entries = append(f.entries, entry{row: p.keepRow(row), scores: slices.Clone(scores)})
 }
 
 // dominates reports whether a is nowhere worse than b and somewhere better.

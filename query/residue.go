@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -44,6 +45,29 @@ func (p *plan) planResidue() {
 		if k.field != nil && k.col >= 0 {
 			settled[k.field.Name] = true
 		}
+	}
+	// What a curve goes along and what a group has as members differs on purpose.
+	meant := func(f *core.Field) {
+		settled[f.Name] = true
+		switch {
+		case f.Group == core.GroupLoad:
+			settled["load"] = true
+		case f.Group == core.GroupAsked:
+			settled["workload"] = true
+		case f.Measured() && p.curve != nil:
+			settled["load"], settled["concurrency"], settled["request_rate"] = true, true, true
+		}
+		if f.Name == "workload" {
+			for _, name := range []string{"dataset", "input_len", "output_len", "ignore_eos", "turns"} {
+				settled[name] = true
+			}
+		}
+	}
+	if p.curve != nil {
+		p.curve.along.fields(meant)
+	}
+	if p.over != nil {
+		p.over.node.fields(meant)
 	}
 	if p.q.where != nil {
 		ast.Walk(&p.q.where.root, visitor(func(n ast.Node) {
@@ -92,16 +116,24 @@ func newResidue(fields []residueField) *residue {
 
 func (r *residue) add(row []core.Value) {
 	for i, f := range r.fields {
-		o := owned{value: row[f.col]}
-		if f.owner >= 0 {
-			o.owner = row[f.owner]
-		}
-		if len(r.seen[i]) > 0 && r.last[i] == o {
-			continue
-		}
-		r.last[i] = o
-		r.insert(i, o)
+		r.see(i, f.of(row))
 	}
+}
+
+func (f residueField) of(row []core.Value) owned {
+	o := owned{value: row[f.col]}
+	if f.owner >= 0 {
+		o.owner = row[f.owner]
+	}
+	return o
+}
+
+func (r *residue) see(i int, o owned) {
+	if len(r.seen[i]) > 0 && r.last[i] == o {
+		return
+	}
+	r.last[i] = o
+	r.insert(i, o)
 }
 
 func (r *residue) insert(i int, o owned) {
@@ -151,16 +183,46 @@ func (r *residue) differs(i int) bool {
 	return false
 }
 
+// compared gives the residue of each set of trials that were compared with each
+// other: a group, a curve, or with over the same member in all groups.
+func (p *plan) compared(groups []*group) []*residue {
+	var out []*residue
+	members := map[string]*residue{}
+	for _, g := range groups {
+		switch {
+		case p.curve != nil:
+			for _, key := range slices.Sorted(maps.Keys(g.curves)) {
+				out = append(out, g.curves[key].residue)
+			}
+		case p.over != nil:
+			for _, key := range slices.Sorted(maps.Keys(g.cells)) {
+				if members[key] == nil {
+					members[key] = newResidue(p.residue)
+				}
+				members[key].merge(g.cells[key].residue)
+			}
+		case p.q.per != "" && p.q.verb == "show" && !p.grouped:
+			out = append(out, g.combined...)
+		case g.residue != nil:
+			out = append(out, g.residue)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		out = append(out, members[key])
+	}
+	return out
+}
+
 // residueOf unites what differs within any of the groups.
 func (p *plan) residueOf(groups []*group) []Residue {
 	all := newResidue(p.residue)
 	differs := make([]bool, len(p.residue))
-	for _, g := range groups {
+	for _, r := range p.compared(groups) {
 		one := newResidue(p.residue)
 		for i := range p.residue {
-			if g.residue != nil && g.residue.differs(i) {
+			if r.differs(i) {
 				differs[i] = true
-				one.seen[i], one.more[i] = g.residue.seen[i], g.residue.more[i]
+				one.seen[i], one.more[i] = r.seen[i], r.more[i]
 			}
 		}
 		all.merge(one)

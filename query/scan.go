@@ -86,13 +86,13 @@ func (s *scanner) next() error {
 		return s.number()
 	case isWordRune(r):
 		return s.word()
-	case strings.ContainsRune("([", r):
+	case strings.ContainsRune("([", r) || r == '{' && s.afterWeights():
 		s.emit(symbolToken, s.pos+1)
 		s.open = append(s.open, s.tokens[len(s.tokens)-1])
 		if len(s.open) > maxDepth {
 			return syntaxError(s.query, s.pos-1, "more than %d brackets inside one another", maxDepth)
 		}
-	case strings.ContainsRune(")]", r):
+	case strings.ContainsRune(")]", r) || r == '}' && len(s.open) > 0 && s.open[len(s.open)-1].text == "{":
 		if err := s.close(byte(r)); err != nil {
 			return err
 		}
@@ -107,12 +107,19 @@ func (s *scanner) close(b byte) error {
 	if n == 0 {
 		return syntaxError(s.query, s.pos, "%c closes nothing", b)
 	}
-	if want := map[string]byte{"(": ')', "[": ']'}[s.open[n-1].text]; b != want {
+	if want := map[string]byte{"(": ')', "[": ']', "{": '}'}[s.open[n-1].text]; b != want {
 		return syntaxError(s.query, s.pos, "%c where %c should close the bracket", b, want)
 	}
 	s.open = s.open[:n-1]
 	s.emit(symbolToken, s.pos+1)
 	return nil
+}
+
+// afterWeights reports whether a brace may open here: it has a meaning only behind
+// the word weights.
+func (s *scanner) afterWeights() bool {
+	n := len(s.tokens)
+	return n > 0 && s.tokens[n-1].text == "weights" && s.tokens[n-1].depth == 0 && (n == 1 || s.tokens[n-2].text != ".")
 }
 
 // quotedLength is the length of the quoted text at the start of s, 0 when it is

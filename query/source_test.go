@@ -6,7 +6,9 @@ import (
 	"errors"
 	"iter"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,4 +176,37 @@ func reports(t testing.TB) memory {
 		m = append(m, tr)
 	}
 	return m
+}
+
+// without is a history that lacks fields whose names begin so.
+type without struct {
+	memory
+	prefix string
+}
+
+func (w without) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
+	return func(yield func([]core.Value, error) bool) {
+		for row, err := range w.memory.Rows(ctx, sel) {
+			row = slices.Clone(row)
+			for i, name := range sel.Columns {
+				if strings.HasPrefix(name, w.prefix) {
+					row[i] = core.Missing()
+				}
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// seen is a history that notes which columns were read.
+type seen struct {
+	memory
+	columns []string
+}
+
+func (s *seen) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
+	s.columns = append(s.columns, sel.Columns...)
+	return s.memory.Rows(ctx, sel)
 }

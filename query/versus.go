@@ -42,11 +42,7 @@ func (p *plan) planVersus() error {
 	keys := p.q.on
 	if keys == nil {
 		for _, name := range []string{"model", "workload", "load"} {
-			f, _ := core.LookupField(name)
-			col := p.column(name)
-			n := valueNode(f.Type, func(row []core.Value) core.Value { return row[col] })
-			n.field, n.col = &f, col
-			p.vs.keys = append(p.vs.keys, n)
+			p.vs.keys = append(p.vs.keys, p.fieldColumn(name))
 		}
 	}
 	for _, it := range keys {

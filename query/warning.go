@@ -11,7 +11,7 @@ import (
 )
 
 // warnings gathers what the reader must know, in a fixed order.
-func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, shown []*group, dropped int, simulated bool) []Warning {
+func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, shown []*group, dropped int, simulated bool) []Warning {
 	p := e.p
 	out := a.Warnings
 	warn := func(code, hint, format string, args ...any) {
@@ -30,7 +30,15 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, shown []*g
 	if a.EmptyGroups > 0 {
 		warn("empty_group", "", "nothing qualifies for %s", p.emptyNames(a.Groups))
 	}
-	if p.vs != nil {
+	if p.over != nil {
+		out = append(out, p.memberWarnings(groups)...)
+	}
+	out = append(out, p.curveWarnings()...)
+	if p.noise != nil && a.Considered > 0 {
+		out = append(out, p.noiseWarning(shown))
+	}
+	out = append(out, p.repeatWarnings(shown)...)
+	if p.vs != nil && p.over == nil {
 		if n := p.withoutBaseline(shown); n > 0 {
 			warn("no_baseline", "", "%s without a baseline: no trial where %s has the same %s",
 				plural(n, "row"), p.q.vs.text, p.versusKeys())
@@ -40,13 +48,18 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, shown []*g
 		passed, all := 0, 0
 		for _, g := range shown {
 			passed += g.gathered[i].passedOver(agg)
-			all += g.considered
+			all += g.taken
 		}
 		if passed > 0 {
-			warn("missing", "", "%s: %d of %s lack a value and do not count", agg.text, passed, trials(all))
+			what := "trial"
+			if p.q.per != "" {
+				what = p.q.per
+			}
+			warn("missing", "", "%s: %d of %s lack a value and do not count", agg.text, passed, plural(all, what))
 		}
 	}
-	if col := a.Column("findings"); col >= 0 && len(p.goals) > 0 {
+	out = append(out, p.soundWarnings(shown)...)
+	if col := a.Column("findings"); col >= 0 && (len(p.goals) > 0 || p.curve != nil) {
 		out = append(out, findingWarnings(a, col)...)
 	}
 	return append(out, notes.warnings()...)
@@ -143,24 +156,28 @@ func (t *tally) unaskedCondition() string {
 func (p *plan) emptyNames(groups []Group) string {
 	var names []string
 	for _, g := range groups {
-		if !g.Empty {
-			continue
+		if g.Empty {
+			names = append(names, p.keyText(g.Key))
 		}
-		var parts []string
-		for i, v := range g.Key {
-			text := printed(v, p.by[i].typ).String()
-			if v.IsMissing() {
-				text = "unknown"
-			}
-			parts = append(parts, p.q.by[i].name+" "+text)
-		}
-		names = append(names, strings.Join(parts, ", "))
 	}
 	const most = 5
 	if n := len(names); n > most {
 		return fmt.Sprintf("%s and %s", strings.Join(names[:most], "; "), plural(n-most, "more group"))
 	}
 	return strings.Join(names, "; ")
+}
+
+// keyText is a group's key as a message calls it.
+func (p *plan) keyText(key []core.Value) string {
+	var parts []string
+	for i, v := range key {
+		text := printed(v, p.by[i].typ).String()
+		if v.IsMissing() {
+			text = "unknown"
+		}
+		parts = append(parts, p.q.by[i].name+" "+text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // withoutBaseline counts the rows for which no baseline was found.

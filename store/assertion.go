@@ -27,8 +27,8 @@ const (
 //	note     Why is the note; nothing else changes
 //	retract  the status becomes retracted; Why is the reason
 //
-// After a set the trial's derived figures are worked out again; its findings are
-// the caller's to renew.
+// After a set the trial's derived figures are worked out again, and its study is
+// audited (see Options.Audit).
 func (db *DB) Set(ctx context.Context, sets []core.Assertion) (int, error) {
 	byTrial := map[core.ID][]*core.Assertion{}
 	var order []core.ID
@@ -65,7 +65,8 @@ func (w *writeTx) assert(id core.ID, sets []*core.Assertion) error {
 	if err != nil {
 		return err
 	}
-	if !s.asserted && slices.ContainsFunc(sets, func(a *core.Assertion) bool { return a.Verb != verbNote }) {
+	changes := slices.ContainsFunc(sets, func(a *core.Assertion) bool { return a.Verb != verbNote })
+	if changes && !s.asserted {
 		if err := w.saveOriginal(s.number, t); err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func (w *writeTx) assert(id core.ID, sets []*core.Assertion) error {
 			return err
 		}
 	}
-	if !s.asserted {
+	if !changes {
 		return nil
 	}
 	return w.putEffective(t, s)
@@ -154,7 +155,8 @@ func lay(t *core.Trial, a core.Assertion) error {
 }
 
 // Undo takes one assertion back: the trial becomes what its source gives with
-// the remaining ones laid on. The assertion stays in the file, marked.
+// the remaining ones laid on, and its study is audited (see Options.Audit). The
+// assertion stays in the file, marked.
 func (db *DB) Undo(ctx context.Context, assertionID int64) error {
 	return db.write(ctx, fmt.Sprintf("undo assertion %d", assertionID), func(w *writeTx) error {
 		var number int64
@@ -200,7 +202,7 @@ func (w *writeTx) relay(number int64, source *core.Trial) error {
 	if err != nil {
 		return err
 	}
-	assertions, err := newLoader(w.ctx, w.tx).assertionsOf(number)
+	assertions, err := newLoader(w.ctx, w.tx, allOfIt).assertionsOf(number)
 	if err != nil {
 		return err
 	}
@@ -230,7 +232,7 @@ func (w *writeTx) relay(number int64, source *core.Trial) error {
 
 // whole reads one trial inside the transaction.
 func (w *writeTx) whole(number int64) (*core.Trial, error) {
-	trials, err := newLoader(w.ctx, w.tx).trials(false, "number = ?", number)
+	trials, err := newLoader(w.ctx, w.tx, allOfIt).trials("number = ?", number)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func vacuumInto(ctx context.Context, src string, mode []param, dst string) error
 		return err
 	}
 	tmp := f.Name()
-	defer os.Remove(tmp)
+	defer func() { _ = os.Remove(tmp) }() // renamed by then, unless something failed
 	if err := f.Close(); err != nil {
 		return err
 	}

@@ -75,7 +75,8 @@ func countFaults(ctx context.Context, q querier) ([]string, error) {
 	var faults []string
 	for _, c := range []struct{ what, query string }{
 		{"trials counted in meta, and rows of trial", "SELECT (SELECT value FROM meta WHERE key = 'trials'), (SELECT count(*) FROM trial)"},
-		{"findings counted in trials, and rows of finding", "SELECT (SELECT ifnull(sum(findings), 0) FROM trial), (SELECT count(*) FROM finding)"},
+		{"findings counted in trials, and rows of finding that nobody acknowledged", `SELECT (SELECT ifnull(sum(findings), 0) FROM trial),
+			(SELECT count(*) FROM finding f WHERE NOT EXISTS (SELECT 1 FROM ack a WHERE a.trial = f.trial AND a.rule = f.rule))`},
 		{"trials with samples, and trials with chunks among them",
 			"SELECT (SELECT count(*) FROM sample_chunk), (SELECT count(*) FROM sample_chunk c JOIN sample s ON s.trial = c.trial)"},
 	} {
@@ -101,23 +102,27 @@ func viewFaults(ctx context.Context, q querier) ([]string, error) {
 		return nil, err
 	}
 	for _, name := range views {
-		rows, err := q.QueryContext(ctx, `SELECT * FROM "`+name+`" LIMIT 1`)
-		if err == nil {
-			for rows.Next() {
-			}
-			err = rows.Err()
-			rows.Close()
-		}
-		if err != nil {
+		if err := readView(ctx, q, name); err != nil {
 			faults = append(faults, fmt.Sprintf("view %s: %v", name, err))
 		}
 	}
 	return faults, nil
 }
 
+func readView(ctx context.Context, q querier, name string) error {
+	rows, err := q.QueryContext(ctx, `SELECT * FROM "`+name+`" LIMIT 1`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
 // columnFaults compares rows with the trials read whole, spread over the file.
 func (db *DB) columnFaults(ctx context.Context, q querier) ([]string, error) {
-	trials, err := newLoader(ctx, q).trials(false, `number IN (SELECT number FROM trial
+	trials, err := newLoader(ctx, q, allOfIt).trials(`number IN (SELECT number FROM trial
 		WHERE number % max(1, (SELECT value FROM meta WHERE key = 'trials') / ?) = 0 LIMIT ?)`, checkedTrials, checkedTrials)
 	if err != nil {
 		return nil, err
@@ -164,6 +169,13 @@ func dynamicNames(t *core.Trial) []string {
 	}
 	for name := range t.Quality {
 		names = append(names, "quality."+name)
+	}
+	for _, f := range t.Findings {
+		for _, metric := range f.Metrics {
+			if f, ok := core.LookupField("severity." + metric); ok && !slices.Contains(names, f.Name) {
+				names = append(names, f.Name)
+			}
+		}
 	}
 	for name := range t.Figures {
 		if !isFixed[name] {

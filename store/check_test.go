@@ -17,6 +17,7 @@ func TestCheckFindsFaults(t *testing.T) {
 	for says, change := range map[string]string{
 		"count: trials counted":           "UPDATE meta SET value = 17 WHERE key = 'trials'",
 		"count: findings counted":         "UPDATE trial SET findings = 5 WHERE number = 1",
+		"column severity.total_tps is":    "UPDATE verdict SET severities = '{\"*\":1}'",
 		"view v_broken":                   "CREATE VIEW v_broken AS SELECT * FROM nowhere",
 		"column load is \"c=9\"":          "UPDATE trial SET load = 'c=9' WHERE number = 1",
 		"column tp is":                    "UPDATE config SET tp = 4",

@@ -47,7 +47,7 @@ func trialColumns() []column {
 		list("tag", func(t *core.Trial) *[]string { return &t.Tags }),
 		list("asserted", func(t *core.Trial) *[]string { return &t.Asserted }),
 		text("sweepbook_version", func(t *core.Trial) *string { return &t.SweepbookVersion }),
-		{"findings", func(t *core.Trial) any { return int64(len(t.Findings)) }, func(*core.Trial, any) {}},
+		{"findings", func(t *core.Trial) any { return int64(t.CountFindings()) }, func(*core.Trial, any) {}}, // what counts may be less, see put
 		{"load", func(t *core.Trial) any { return optText(t.Load.Label()) }, func(*core.Trial, any) {}},
 		number("concurrency", func(t *core.Trial) *core.Value { return &t.Load.Concurrency }),
 		number("request_rate", func(t *core.Trial) *core.Value { return &t.Load.RequestRate }),
@@ -112,7 +112,7 @@ func splitList(s string) []string {
 var (
 	columns = trialColumns()
 
-	refColumns = []string{"setup", "workload", "launch", "derivation", "fingerprint"}
+	refColumns = []string{"setup", "workload", "launch", "derivation", "fingerprint", "verdict"}
 
 	columnNames = func() []string {
 		names := append([]string(nil), refColumns...)

@@ -126,8 +126,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 			err = fmt.Errorf("pragma %s: asked for %s, SQLite answers %q", p.name, p.set, got)
 		}
 		if err != nil {
-			conn.Close()
-			return nil, err
+			return nil, errors.Join(err, conn.Close())
 		}
 	}
 	return conn, nil

@@ -16,6 +16,14 @@
 // laid over what the source gave, which is kept beside it from the first
 // assertion on, so that it can be undone.
 //
+// # Auditing
+//
+// What the audit says of a trial depends on the trials around it. Where a history
+// is opened with [Options.Audit], every transaction that touches a study renews
+// the findings of the whole study before it commits, so that nobody reads a trial
+// that was not judged, or was judged by neighbours that are gone. What people
+// acknowledge is kept beside the findings and outlives them.
+//
 // # Reading
 //
 // Readers have a pool of their own that cannot write. A history in a folder that

@@ -15,6 +15,9 @@ func OpenIn(ctx context.Context, path string, opt Options, schema fs.FS, network
 // LockPath is where the lock of a study lies.
 var LockPath = lockPath
 
+// AuditAtMost sets up to how many trials a study is audited as a whole.
+func (db *DB) AuditAtMost(n int) { db.maxAudited = n }
+
 // LimitPages bounds the database file, which is how a full disk looks to SQLite.
 func (db *DB) LimitPages(ctx context.Context, n int) error {
 	_, err := db.writer.ExecContext(ctx, "PRAGMA max_page_count = "+itoa(int64(n)))

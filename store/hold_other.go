@@ -21,8 +21,7 @@ func lockFile(path string, text []byte) (release func() error, held []byte, err 
 		if err == nil {
 			_, err = f.Write(text)
 			if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-				os.Remove(path)
-				return nil, nil, err
+				return nil, nil, errors.Join(err, os.Remove(path))
 			}
 			return func() error { return os.Remove(path) }, nil, nil
 		}
@@ -37,7 +36,7 @@ func lockFile(path string, text []byte) (release func() error, held []byte, err 
 		if err == nil && (json.Unmarshal(held, &by) != nil || alive(by)) {
 			return nil, held, nil
 		}
-		os.Remove(path)
+		_ = os.Remove(path) // the next turn sees whether it is gone
 	}
 	return nil, held, nil
 }
@@ -53,7 +52,7 @@ func alive(by owner) bool {
 	if err != nil {
 		return false
 	}
-	p.Release()
+	_ = p.Release() // only looked up
 	return true
 }
 

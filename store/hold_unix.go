@@ -25,23 +25,20 @@ func lockFile(path string, text []byte) (release func() error, held []byte, err 
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			held, err := readOwner(f)
-			f.Close()
-			return nil, held, err
+			return nil, held, errors.Join(err, f.Close())
 		case errors.Is(err, unix.EINTR):
-			f.Close()
+			_ = f.Close() // nothing was written
 			continue
 		case err != nil:
-			f.Close()
-			return nil, nil, &os.PathError{Op: "flock", Path: path, Err: err}
+			return nil, nil, errors.Join(&os.PathError{Op: "flock", Path: path, Err: err}, f.Close())
 		}
 		if !sameFile(f, path) {
 			// The holder before us removed the file between our open and our lock.
-			f.Close()
+			_ = f.Close() // nothing was written
 			continue
 		}
 		if err := writeOwner(f, text); err != nil {
-			f.Close()
-			return nil, nil, err
+			return nil, nil, errors.Join(err, f.Close())
 		}
 		return func() error {
 			// Removed while still locked, so that nobody can take a file that is

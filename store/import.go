@@ -13,13 +13,19 @@ import (
 // Import records trials that were measured elsewhere, all in one transaction,
 // and says what became of each. A trial that is here already (the same id, a
 // source with the same key, or the same figures at the coarser printed
-// precision) is a duplicate: it keeps its own figures and only gains the sources
-// that it lacks. What was deleted stays out. Trials of another history's export
-// keep their ids, times and assertions; two trials that were both run by
+// precision) is a duplicate: it keeps its own values and gains the sources that
+// it lacks. Where the record gives measured figures, versions, GPU, driver or the
+// command that the trial lacks, and nothing in it contradicts the trial, these are
+// filled in, and the trial counts as updated; its place in a study never changes.
+// What was deleted stays out. Trials of another history's export keep their ids,
+// times, assertions and acknowledgements; two trials that were both run by
 // Sweepbook are the same by their id alone, since a simulator repeats figures.
 //
-// It calls Derive and sets Number on each trial. A trial that is not Storable
-// fails the whole batch with its position: ask Storable before.
+// It calls Derive and sets Number on each trial, that of the trial here for a
+// duplicate. The studies of all trials are audited, see Options.Audit; files that
+// belong together are best given in one call, since each call audits once. A
+// trial that is not Storable fails the whole batch with its position: ask
+// Storable before.
 func (db *DB) Import(ctx context.Context, trials []*core.Trial) ([]core.ImportOutcome, error) {
 	outcomes := make([]core.ImportOutcome, len(trials))
 	err := db.write(ctx, "import", func(w *writeTx) error {
@@ -51,7 +57,7 @@ func (w *writeTx) importTrial(t *core.Trial) (core.ImportOutcome, error) {
 		return 0, err
 	} else if number != 0 {
 		t.Number = number
-		return core.ImportDuplicate, w.addSources(number, t.Sources)
+		return w.importAgain(number, t)
 	}
 	if deleted, err := w.deleted(t); err != nil {
 		return 0, err
@@ -64,7 +70,11 @@ func (w *writeTx) importTrial(t *core.Trial) (core.ImportOutcome, error) {
 		return 0, err
 	}
 	t.Number = number
-	if err := w.addSources(number, t.Sources); err != nil {
+	w.given[number] = t
+	if _, err := w.addSources(number, t.Sources); err != nil {
+		return 0, err
+	}
+	if err := w.importAcks(number, t.Findings); err != nil {
 		return 0, err
 	}
 	return core.ImportNew, w.importAssertions(t)
@@ -205,7 +215,7 @@ func (w *writeTx) asGiven(number int64) (*core.Trial, error) {
 	if asserted {
 		return w.original(number)
 	}
-	trials, err := newLoader(w.ctx, w.tx).trials(true, "number = ?", number)
+	trials, err := newLoader(w.ctx, w.tx, rowAlone).trials("number = ?", number)
 	if err != nil || len(trials) == 0 {
 		return nil, fmt.Errorf("trial %d: %w", number, orNotFound(err))
 	}
@@ -256,7 +266,8 @@ func (w *writeTx) deleted(t *core.Trial) (bool, error) {
 
 // Delete removes trials with all that hangs on them and leaves tombstones, so
 // that an import of the same records does not bring them back. It says how many
-// there were; ids that are not there are left out.
+// there were; ids that are not there are left out. The studies that they leave
+// are audited, see Options.Audit.
 func (db *DB) Delete(ctx context.Context, ids []core.ID, why string) (int, error) {
 	n := 0
 	err := db.write(ctx, "delete", func(w *writeTx) error {
@@ -270,6 +281,9 @@ func (db *DB) Delete(ctx context.Context, ids []core.ID, why string) (int, error
 			}
 			if err := w.delete(id, s.number, why); err != nil {
 				return fmt.Errorf("trial %s: %w", id, err)
+			}
+			if !s.status.Open() {
+				w.touchIn(s.study, s.number)
 			}
 			n++
 		}

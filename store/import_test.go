@@ -30,7 +30,7 @@ func record(n int, sha, position string, decimals int) *core.Trial {
 	return t
 }
 
-func imports(t *testing.T, db *store.DB, trials ...*core.Trial) []core.ImportOutcome {
+func imports(t testing.TB, db *store.DB, trials ...*core.Trial) []core.ImportOutcome {
 	t.Helper()
 	got, err := db.Import(context.Background(), trials)
 	ok(t, err)

@@ -14,17 +14,31 @@ import (
 // loader reads whole trials. What trials share is read once and kept, and given
 // out as copies, since callers may change their trials.
 type loader struct {
-	ctx       context.Context
+	ctx       context.Context //nolint:containedctx // a loader lives within one read
 	q         querier
 	setups    map[int64]core.Setup
 	workloads map[int64]core.Workload
 	launches  map[int64]core.Launch
 	knobsets  map[int64]core.Knobs
 	hows      map[int64]map[string]string
+	want      extent
 }
 
-func newLoader(ctx context.Context, q querier) *loader {
-	l := &loader{ctx: ctx, q: q}
+// extent is how much of a trial is read.
+type extent uint8
+
+const (
+	// allOfIt is the zero extent: a whole trial that its reader may change.
+	allOfIt extent = iota
+	// rowAlone is without sources, findings and assertions.
+	rowAlone
+	// toJudge is what an audit needs: without assertions and the text of sources.
+	// Settings are those of other trials too and must not be changed.
+	toJudge
+)
+
+func newLoader(ctx context.Context, q querier, want extent) *loader {
+	l := &loader{ctx: ctx, q: q, want: want}
 	l.forget()
 	return l
 }
@@ -38,8 +52,8 @@ func (l *loader) forget() {
 const maxKept = 1 << 14
 
 // trials reads the trials that a condition on the table trial picks, in order
-// of their numbers, without sources, findings and assertions if bare.
-func (l *loader) trials(bare bool, where string, args ...any) ([]*core.Trial, error) {
+// of their numbers.
+func (l *loader) trials(where string, args ...any) ([]*core.Trial, error) {
 	if len(l.setups)+len(l.launches)+len(l.knobsets) > maxKept {
 		l.forget()
 	}
@@ -75,7 +89,7 @@ func (l *loader) trials(bare bool, where string, args ...any) ([]*core.Trial, er
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return out, l.attach(out, bare)
+	return out, l.attach(out)
 }
 
 func (l *loader) fill(t *core.Trial, setup, workload, launch, derivation int64) (err error) {
@@ -97,7 +111,7 @@ func (l *loader) fill(t *core.Trial, setup, workload, launch, derivation int64) 
 }
 
 // attach reads the side tables of a batch of trials in order of their numbers.
-func (l *loader) attach(batch []*core.Trial, bare bool) error {
+func (l *loader) attach(batch []*core.Trial) error {
 	numbers := make([]int64, len(batch))
 	for i, t := range batch {
 		numbers[i] = t.Number
@@ -132,11 +146,10 @@ func (l *loader) attach(batch []*core.Trial, bare bool) error {
 		}
 		return nil
 	})
-	if err != nil || bare {
+	if err != nil || l.want == rowAlone {
 		return err
 	}
-	if rows, err = l.q.QueryContext(l.ctx, "SELECT trial, rule, version, severity, metrics, evidence FROM finding WHERE trial"+of+
-		" ORDER BY trial, seq", string(list)); err != nil {
+	if rows, err = l.q.QueryContext(l.ctx, "SELECT f.trial, "+findingColumns+" WHERE f.trial"+of+" ORDER BY f.trial, f.seq", string(list)); err != nil {
 		return err
 	}
 	if err := eachFinding(rows, &number, func(f core.Finding) {
@@ -145,25 +158,10 @@ func (l *loader) attach(batch []*core.Trial, bare bool) error {
 	}); err != nil {
 		return err
 	}
-	if err := l.sources(of, string(list), at); err != nil {
+	if err := l.sources(of, string(list), at); err != nil || l.want == toJudge {
 		return err
 	}
 	return l.assertions(of, string(list), at)
-}
-
-// eachFinding reads findings whose first column is scanned into key.
-func eachFinding(rows *sql.Rows, key any, fn func(core.Finding)) error {
-	var f core.Finding
-	var severity int64
-	var metrics any
-	return eachRow(rows, []any{key, &f.Rule, &f.Version, &severity, &metrics, &f.Evidence}, func() error {
-		f.Severity, f.Metrics = core.Severity(severity), nil
-		if err := unmarshalText(metrics, &f.Metrics); err != nil {
-			return err
-		}
-		fn(f)
-		return nil
-	})
 }
 
 func (l *loader) setup(id int64) (core.Setup, error) {
@@ -197,6 +195,9 @@ func (l *loader) setup(id int64) (core.Setup, error) {
 		}
 		l.setups[id] = s
 	}
+	if l.want == toJudge {
+		return s, nil
+	}
 	s.Config.Knobs, s.Config.Env = maps.Clone(s.Config.Knobs), maps.Clone(s.Config.Env)
 	return s, nil
 }
@@ -220,6 +221,9 @@ func (l *loader) workload(id int64) (core.Workload, error) {
 			return w, err
 		}
 		l.workloads[id] = w
+	}
+	if l.want == toJudge {
+		return w, nil
 	}
 	w.Params = maps.Clone(w.Params)
 	return w, nil
@@ -253,6 +257,9 @@ func (l *loader) launch(id int64) (core.Launch, error) {
 			return n, err
 		}
 		l.launches[id] = n
+	}
+	if l.want == toJudge {
+		return n, nil
 	}
 	n.Argv, n.Env, n.Resolved = slices.Clone(n.Argv), maps.Clone(n.Env), maps.Clone(n.Resolved)
 	n.Setup.Config.Knobs, n.Setup.Config.Env = maps.Clone(n.Setup.Config.Knobs), maps.Clone(n.Setup.Config.Env)
@@ -297,6 +304,9 @@ func (l *loader) how(id int64) (map[string]string, error) {
 			}
 		}
 		l.hows[id] = how
+	}
+	if l.want == toJudge {
+		return how, nil
 	}
 	return maps.Clone(how), nil
 }

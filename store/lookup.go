@@ -70,7 +70,7 @@ func (db *DB) Trial(ctx context.Context, ref string) (*core.Trial, error) {
 		if err != nil {
 			return err
 		}
-		trials, err := newLoader(ctx, q).trials(false, "number IN (SELECT number FROM trial WHERE "+where+" LIMIT 4)", args...)
+		trials, err := newLoader(ctx, q, allOfIt).trials("number IN (SELECT number FROM trial WHERE "+where+" LIMIT 4)", args...)
 		switch {
 		case err != nil:
 			return err
@@ -121,7 +121,7 @@ func refCondition(ctx context.Context, q querier, ref string) (string, []any, er
 func (db *DB) TrialsByID(ctx context.Context, ids []core.ID) ([]*core.Trial, error) {
 	byID := map[core.ID]*core.Trial{}
 	err := db.read(ctx, func(q querier) error {
-		l := newLoader(ctx, q)
+		l := newLoader(ctx, q, allOfIt)
 		for batch := range slices.Chunk(ids, batchSize) {
 			if err := l.byID(batch, byID); err != nil {
 				return err
@@ -154,7 +154,7 @@ func (l *loader) byID(batch []core.ID, m map[core.ID]*core.Trial) error {
 	if err != nil {
 		return err
 	}
-	trials, err := l.trials(false, "id IN (SELECT unhex(value) FROM json_each(?))", string(list))
+	trials, err := l.trials("id IN (SELECT unhex(value) FROM json_each(?))", string(list))
 	for _, t := range trials {
 		m[t.ID] = t
 	}
@@ -167,9 +167,9 @@ func (db *DB) AllTrials(ctx context.Context) iter.Seq2[*core.Trial, error] {
 	return func(yield func(*core.Trial, error) bool) {
 		stopped := false
 		err := db.read(ctx, func(q querier) error {
-			l := newLoader(ctx, q)
+			l := newLoader(ctx, q, allOfIt)
 			for after := int64(0); ; {
-				trials, err := l.trials(false, "number IN (SELECT number FROM trial WHERE number > ? ORDER BY number LIMIT ?)", after, batchSize)
+				trials, err := l.trials("number IN (SELECT number FROM trial WHERE number > ? ORDER BY number LIMIT ?)", after, batchSize)
 				if err != nil || len(trials) == 0 {
 					return err
 				}
@@ -188,62 +188,11 @@ func (db *DB) AllTrials(ctx context.Context) iter.Seq2[*core.Trial, error] {
 	}
 }
 
-// Findings returns every trial's findings of a severity or above: the few that
-// decide whether a figure may be believed are read at once.
-func (db *DB) Findings(ctx context.Context, least core.Severity) (map[core.ID][]core.Finding, error) {
-	found := map[core.ID][]core.Finding{}
-	err := db.read(ctx, func(q querier) error {
-		where := "f.severity >= ?"
-		if least >= core.SeverityHard {
-			where += " AND f.severity >= 3" // in the words of the partial index
-		}
-		rows, err := q.QueryContext(ctx, `SELECT t.id, f.rule, f.version, f.severity, f.metrics, f.evidence
-			FROM finding f JOIN trial t ON t.number = f.trial WHERE `+where+" ORDER BY f.trial, f.seq", int64(least))
-		if err != nil {
-			return err
-		}
-		var id any
-		return eachFinding(rows, &id, func(f core.Finding) {
-			found[asID(id)] = append(found[asID(id)], f)
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("findings: %w", err)
-	}
-	return found, nil
-}
-
-// SaveFindings replaces what the audit says of trials. Ids that are not there
-// are left out.
-func (db *DB) SaveFindings(ctx context.Context, findings map[core.ID][]core.Finding) error {
-	return db.write(ctx, "save findings", func(w *writeTx) error {
-		for id, fs := range findings {
-			s, err := w.stored(id)
-			if err != nil {
-				return err
-			}
-			if s.number == 0 {
-				continue
-			}
-			if _, err := w.exec("DELETE FROM finding WHERE trial = ?", s.number); err != nil {
-				return err
-			}
-			if err := w.putFindings(s.number, fs); err != nil {
-				return err
-			}
-			if _, err := w.exec("UPDATE trial SET findings = ? WHERE number = ?", len(fs), s.number); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // Trials returns the whole trials of a study in the order of their numbers.
 func (db *DB) Trials(ctx context.Context, study string) ([]*core.Trial, error) {
 	var trials []*core.Trial
 	err := db.read(ctx, func(q querier) (err error) {
-		trials, err = newLoader(ctx, q).trials(false, "study = ?", study)
+		trials, err = newLoader(ctx, q, allOfIt).trials("study = ?", study)
 		return err
 	})
 	if err != nil {

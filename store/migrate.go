@@ -123,6 +123,7 @@ func (db *DB) seed(ctx context.Context, tx *sql.Tx) error {
 		{"created_at", db.opt.Now().UnixMicro()},
 		{"created_by", "sweepbook " + db.opt.SweepbookVersion},
 		{"trials", 0},
+		{"audit_version", db.opt.auditVersion()},
 	} {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES (?, ?)", m.key, m.value); err != nil {
 			return err

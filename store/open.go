@@ -34,6 +34,20 @@ type Options struct {
 	// MaxChunks is up to how many chunk moments of one trial are kept; 0 is a
 	// million, negative is none. Beyond it a trial keeps its requests only.
 	MaxChunks int
+	// Audit says what may not be believed of the trials of one study ("" is that
+	// of all trials without one); nil is no audit, and then findings are what the
+	// caller gives. Every transaction that adds, corrects or deletes a trial that
+	// has ended audits its study as a whole before it commits, and replaces the
+	// findings of all trials in it; the Findings of trials that were handed in are
+	// then those. The trials come in order of their numbers, without samples,
+	// assertions and the text of sources; they share settings and must not be
+	// changed. It is called by one goroutine at a time, during a write, and must
+	// not use the history. In a study of more than 20,000 trials only those that the
+	// transaction touched are given: DB.Reaudit does the whole.
+	Audit func(study []*core.Trial) map[core.ID][]core.Finding
+	// AuditVersion is that of Audit's rules as a whole, 1 or more. See
+	// DB.AuditVersion.
+	AuditVersion int
 }
 
 // DB is an open history. Its methods may be called from several goroutines.
@@ -49,6 +63,8 @@ type DB struct {
 	readFile string
 	readMode []param
 	private  string // folder of a private copy, removed at Close
+
+	maxAudited int // see defaultMaxAudited
 
 	turn  chan struct{} // holds one token: whose turn it is to write
 	state writerState   // guarded by turn
@@ -90,7 +106,7 @@ func open(ctx context.Context, path string, opt Options, env environment) (*DB, 
 	if err != nil {
 		return nil, fmt.Errorf("open history: %w", err)
 	}
-	db := &DB{path: path, opt: opt, turn: make(chan struct{}, 1)}
+	db := &DB{path: path, opt: opt, maxAudited: defaultMaxAudited, turn: make(chan struct{}, 1)}
 	if err := db.open(ctx, env, steps); err != nil {
 		db.Close()
 		return nil, err
@@ -109,10 +125,17 @@ func (db *DB) open(ctx context.Context, env environment, steps []step) error {
 			"give a path on a local disk with --db and share results as exports", db.path, core.ErrInvalid, kind)
 	}
 	if !exists {
-		if err := createFile(db.path); err != nil {
+		if err := db.create(ctx, steps); err != nil {
 			return fmt.Errorf("create history: %w", err)
 		}
-	} else if size > 0 {
+		if exists, size, err = db.stat(); err != nil {
+			return err
+		}
+		if !exists {
+			return fmt.Errorf("create history %s: %w: a link that leads nowhere", db.path, core.ErrInvalid)
+		}
+	}
+	if size > 0 {
 		if err := db.inspect(ctx, remote, steps); err != nil {
 			return err
 		}
@@ -329,25 +352,6 @@ func existingDir(path string) string {
 			return dir
 		}
 	}
-}
-
-// createFile makes the empty file before SQLite does, which would leave it
-// readable for everyone. Two processes may do so at once; both then find it.
-func createFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
 }
 
 func osUser() string {

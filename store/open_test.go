@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -271,6 +272,66 @@ func TestUnfinishedCreation(t *testing.T) {
 	ok(t, openAt(t, path, options()).SaveTrial(context.Background(), plain(1)))
 }
 
+// Who opens a history while others make it finds none, or a whole one.
+func TestReaderDuringCreation(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	read := options()
+	read.ReadOnly = true
+	for range 10 {
+		path := filepath.Join(t.TempDir(), "history.db")
+		var makers, readers sync.WaitGroup
+		for range 2 {
+			makers.Go(func() {
+				db, err := store.Open(ctx, path, options())
+				if err != nil {
+					t.Errorf("make: %v", err)
+					return
+				}
+				t.Cleanup(func() { db.Close() })
+			})
+		}
+		for range 2 {
+			readers.Go(func() {
+				for {
+					db, err := store.Open(ctx, path, read)
+					if errors.Is(err, core.ErrNotFound) {
+						continue
+					}
+					if err != nil {
+						t.Errorf("open while others make it: %v", err)
+						return
+					}
+					if h, err := db.History(ctx); err != nil || h.ID == "" {
+						t.Errorf("history %+v: %v", h, err)
+					}
+					db.Close()
+					return
+				}
+			})
+		}
+		makers.Wait()
+		readers.Wait()
+		for _, name := range files(t, filepath.Dir(path)) {
+			if !strings.HasPrefix(name, "history.db") {
+				t.Errorf("left behind: %s", name)
+			}
+		}
+	}
+}
+
+func TestLinkToNowhere(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "history.db")
+	ok(t, os.Symlink(filepath.Join(dir, "gone", "real.db"), link))
+	if _, err := store.Open(context.Background(), link, options()); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), link) {
+		t.Errorf("error %v", err)
+	}
+	if got := files(t, dir); !slices.Equal(got, []string{"history.db"}) {
+		t.Errorf("files %q", got)
+	}
+}
+
 func TestInspect(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "history.db")
@@ -278,6 +339,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("missing: %v", err)
 	}
 	db := openAt(t, path, options())
+	ok(t, db.SaveTrial(ctx, plain(1)))
 	info, err := store.Inspect(ctx, path)
 	ok(t, err)
 	if info.Path != db.Path() || !info.History || info.SchemaVersion != store.SupportedSchema() || info.Size == 0 || info.WAL == 0 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,7 +36,7 @@ func peek(ctx context.Context, path string, remote bool) (header, error) {
 	if err != nil {
 		return header{}, err
 	}
-	defer os.RemoveAll(p.private)
+	defer func() { _ = os.RemoveAll(p.private) }() // a copy in the system's temporary folder
 	return readHeader(ctx, p.file, nil)
 }
 
@@ -110,8 +111,7 @@ func placeToRead(ctx context.Context, path string, remote bool) (place, error) {
 		return place{}, err
 	}
 	if err := checkCopy(ctx, p.file); err != nil {
-		os.RemoveAll(p.private)
-		return place{}, err
+		return place{}, errors.Join(err, os.RemoveAll(p.private))
 	}
 	p.mode = []param{{"mode", "ro"}}
 	return p, nil
@@ -128,8 +128,7 @@ func copyAway(path string) (place, error) {
 	p := place{file: filepath.Join(dir, "history.db"), private: dir}
 	for _, suffix := range []string{"", "-wal"} {
 		if err := copyFile(path+suffix, p.file+suffix); err != nil {
-			os.RemoveAll(dir)
-			return place{}, fmt.Errorf("copy for reading: %w", err)
+			return place{}, fmt.Errorf("copy for reading: %w", errors.Join(err, os.RemoveAll(dir)))
 		}
 	}
 	return p, nil
@@ -159,14 +158,13 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }() // only read
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	if _, err := io.Copy(out, in); err != nil {
-		out.Close()
-		return err
+		return errors.Join(err, out.Close())
 	}
 	return out.Close()
 }
@@ -178,7 +176,7 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }() // only read
 	if err := d.Sync(); err != nil && !unsyncable(err) {
 		return err
 	}

@@ -99,7 +99,7 @@ type getter func(cells []any) core.Value
 // up in slices costs a third of joining them row by row, and their texts are
 // then shared by all rows.
 type rowPlan struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // a plan lives within one read
 	q   querier
 
 	cells  []string // SQL expressions over trial t and launch l
@@ -109,6 +109,7 @@ type rowPlan struct {
 	setups    sharedTable // by setup id
 	workloads sharedTable
 	knobs     knobTable
+	verdicts  verdictTable
 	files     map[int64]string // of sources, by id; nil when not asked for
 
 	setupConds []string // over setup s and config c
@@ -166,6 +167,9 @@ func (p *rowPlan) loadShared() error {
 	}
 	if err := p.knobs.load(p.ctx, p.q); err != nil {
 		return fmt.Errorf("knobs: %w", err)
+	}
+	if err := p.verdicts.load(p.ctx, p.q); err != nil {
+		return err
 	}
 	if p.files != nil {
 		rows, err := p.q.QueryContext(p.ctx, "SELECT id, file FROM source_file")

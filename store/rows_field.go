@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func (p *rowPlan) field(name string) (getter, error) {
 		id, column := p.cell("t.workload"), p.workloads.column(expr, f.Type)
 		return func(cells []any) core.Value { return p.workloads.at(cells[id], column) }, nil
 	}
-	if base, ok := strings.CutSuffix(name, "_per_gpu"); ok {
+	if base, ok := strings.CutSuffix(name, "_per_gpu"); ok && !strings.Contains(name, ".") {
 		return p.perGPU(base), nil
 	}
 	switch name {
@@ -110,13 +111,60 @@ func (p *rowPlan) field(name string) (getter, error) {
 	return p.sideValue(spaceFigure, name)
 }
 
-// severity plans the worst finding that touches a metric. Few trials have any, so
-// the count on the row decides whether the findings are looked at. A metric is a
-// name of core, letters and digits, so that it can stand in the statement.
+// severity plans the worst finding that touches a metric and counts. The findings
+// themselves are not read: the trial's verdict sums them up.
 func (p *rowPlan) severity(metric string) getter {
-	at := p.cell("CASE WHEN t.findings = 0 THEN 0.0 ELSE (SELECT coalesce(max(CAST(f.severity AS REAL)), 0.0) FROM finding f WHERE f.trial = t.number" +
-		" AND EXISTS (SELECT 1 FROM json_each(f.metrics) m WHERE m.value IN ('*', '" + metric + "'))) END")
-	return func(cells []any) core.Value { return asNumber(cells[at]) }
+	at, column := p.cell("t.verdict"), p.verdicts.column(metric)
+	return func(cells []any) core.Value { return p.verdicts.at(cells[at], column) }
+}
+
+// verdictTable holds, for each verdict, the severity of some metrics.
+type verdictTable struct {
+	metrics []string
+	vals    []core.Severity // len(metrics) to a row
+}
+
+func (v *verdictTable) column(metric string) int {
+	if i := slices.Index(v.metrics, metric); i >= 0 {
+		return i
+	}
+	v.metrics = append(v.metrics, metric)
+	return len(v.metrics) - 1
+}
+
+// at returns a severity of the row that a cell names, 0 where it names none.
+func (v *verdictTable) at(id any, column int) core.Value {
+	i, _ := id.(int64)
+	if n := int(i)*len(v.metrics) + column; n < len(v.vals) {
+		return core.Number(float64(v.vals[n]))
+	}
+	return core.Number(0)
+}
+
+func (v *verdictTable) load(ctx context.Context, q querier) error {
+	if len(v.metrics) == 0 {
+		return nil
+	}
+	rows, err := q.QueryContext(ctx, "SELECT id, severities FROM verdict")
+	if err != nil {
+		return err
+	}
+	var id int64
+	var text sql.RawBytes
+	return eachRow(rows, []any{&id, &text}, func() error {
+		var worst map[string]core.Severity
+		if err := json.Unmarshal(text, &worst); err != nil {
+			return fmt.Errorf("verdict %d: %w", id, err)
+		}
+		at := int(id) * len(v.metrics)
+		if need := at + len(v.metrics); need > len(v.vals) {
+			v.vals = append(v.vals, make([]core.Severity, need-len(v.vals))...)
+		}
+		for i, metric := range v.metrics {
+			v.vals[at+i] = max(worst[metric], worst["*"])
+		}
+		return nil
+	})
 }
 
 // maxShared bounds the texts that are shared between the rows of one answer.

@@ -54,8 +54,30 @@ func (db *DB) ImportSamples(ctx context.Context, id core.ID, samples []core.Samp
 	})
 }
 
-// Samples returns the requests of a trial, nil where none are kept; moments are
-// rounded to microseconds. Chunks are nil where a trial has more of them than
+// FillSamples gives the trial with a number its requests where it has none, as an
+// import does with another print of a trial that is here, and reports whether it
+// did.
+func (db *DB) FillSamples(ctx context.Context, number int64, samples []core.Sample) (bool, error) {
+	filled := false
+	err := db.write(ctx, fmt.Sprintf("import samples of trial %d", number), func(w *writeTx) error {
+		var kept bool
+		found, err := w.find([]any{&kept}, "SELECT EXISTS (SELECT 1 FROM sample s WHERE s.trial = number) FROM trial WHERE number = ?", number)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return core.ErrNotFound
+		case kept || len(samples) == 0:
+			return nil
+		}
+		filled = true
+		return w.saveSamples(number, samples)
+	})
+	return filled && err == nil, err
+}
+
+// Samples returns the requests of a trial, nil where none are kept (any more);
+// moments are rounded to microseconds. Chunks are nil where a trial has more of them than
 // are kept. An unknown trial is core.ErrNotFound.
 func (db *DB) Samples(ctx context.Context, id core.ID) ([]core.Sample, error) {
 	var samples []core.Sample

@@ -232,3 +232,56 @@ func BenchmarkRows(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/trials, "ns/row")
 	b.ReportMetric(float64(size)/trials, "B/trial")
 }
+
+func TestPruneSamples(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := openNew(t)
+	for n := range 4 {
+		ok(t, db.FinishTrial(ctx, plain(n), samples(400)))
+	}
+	ok(t, db.FinishTrial(ctx, plain(4), nil))
+	before := all(t, db)
+	var size, taken int64
+	ok(t, db.Query(ctx, &taken, "SELECT (SELECT sum(length(data)) FROM sample WHERE trial <= 3) + (SELECT sum(length(data)) FROM sample_chunk WHERE trial <= 3)"))
+	freed, err := db.PruneSamples(ctx, []core.ID{id(0), id(1), id(2), id(0), id(4), id(99)})
+	ok(t, err)
+	if freed != taken || freed == 0 {
+		t.Errorf("freed %d bytes of %d", freed, taken)
+	}
+	compacted, err := db.Compact(ctx)
+	ok(t, err)
+	ok(t, db.Query(ctx, &size, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"))
+	info, err := os.Stat(db.Path())
+	ok(t, err)
+	if compacted < freed || info.Size() != size {
+		t.Errorf("the file became %d bytes smaller and has %d, %d in use", compacted, info.Size(), size)
+	}
+	for n := range 5 {
+		got, err := db.Samples(ctx, id(n))
+		ok(t, err)
+		if want := map[int]int{3: 400}[n]; len(got) != want {
+			t.Errorf("trial %d has %d samples, want %d", n, len(got), want)
+		}
+	}
+	if d := diff(before, all(t, db)); d != "" {
+		t.Errorf("the trials changed:\n%s", d)
+	}
+	ok(t, db.FinishTrial(ctx, plain(5), samples(5)))
+	sound(t, db)
+
+	if filled, err := db.FillSamples(ctx, 1, samples(7)); !filled || err != nil {
+		t.Errorf("fill what is lacking: %t %v", filled, err)
+	}
+	for _, number := range []int64{1, 4} {
+		if filled, err := db.FillSamples(ctx, number, samples(9)); filled || err != nil {
+			t.Errorf("fill what is there: %t %v", filled, err)
+		}
+	}
+	if got, err := db.Samples(ctx, id(0)); err != nil || len(got) != 7 {
+		t.Errorf("%d samples %v", len(got), err)
+	}
+	if _, err := db.FillSamples(ctx, 77, samples(1)); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("fill an unknown trial: %v", err)
+	}
+}

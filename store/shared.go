@@ -179,21 +179,24 @@ func (w *writeTx) workload(l core.Workload) (int64, error) {
 
 // derivation returns the row of a set of formulas, nil for none.
 func (w *writeTx) derivation(how map[string]string) (any, error) {
-	if len(how) == 0 {
-		return nil, nil
-	}
-	text, err := json.Marshal(how) // in name order
-	if err != nil {
+	return w.object("derivation", "how", how, len(how))
+}
+
+// object returns the row of a table whose one column holds a JSON object of n
+// members, nil for none.
+func (w *writeTx) object(table, column string, v any, n int) (any, error) {
+	text, err := optJSON(v, n) // in name order
+	if text == nil || err != nil {
 		return nil, err
 	}
-	key := "derivation " + string(text)
+	key := table + " " + text.(string)
 	if id, ok := w.state.ids[key]; ok {
 		return id, nil
 	}
 	var id int64
-	found, err := w.find([]any{&id}, "SELECT id FROM derivation WHERE how = ?", string(text))
+	found, err := w.find([]any{&id}, "SELECT id FROM "+table+" WHERE "+column+" = ?", text)
 	if err == nil && !found {
-		id, err = w.insert("INSERT INTO derivation (how) VALUES (?)", string(text))
+		id, err = w.insert("INSERT INTO "+table+" ("+column+") VALUES (?)", text)
 	}
 	if err != nil {
 		return nil, err

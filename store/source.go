@@ -17,20 +17,20 @@ func sourceKey(s core.Source) string {
 
 // addSources appends the sources that a trial does not have yet and says how
 // many they were.
-func (w *writeTx) addSources(number int64, sources []core.Source) error {
+func (w *writeTx) addSources(number int64, sources []core.Source) (added int, err error) {
 	if len(sources) == 0 {
-		return nil
+		return 0, nil
 	}
 	have := map[string]bool{}
 	next := 0
 	var s core.Source
-	err := w.each([]any{&s.File, &s.SHA256, &s.Position, &s.Format}, func() error {
+	err = w.each([]any{&s.File, &s.SHA256, &s.Position, &s.Format}, func() error {
 		have[sourceKey(s)] = true
 		next++
 		return nil
 	}, "SELECT f.file, f.sha256, x.position, ifnull(x.format, '') FROM source x JOIN source_file f ON f.id = x.file WHERE x.trial = ?", number)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, s := range sources {
 		if have[sourceKey(s)] {
@@ -39,22 +39,23 @@ func (w *writeTx) addSources(number int64, sources []core.Source) error {
 		have[sourceKey(s)] = true
 		file, err := w.sourceFile(s)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		var raw any
 		if s.Raw != "" {
 			if raw, err = w.state.pack.text(s.Raw); err != nil {
-				return fmt.Errorf("source text: %w", err)
+				return 0, fmt.Errorf("source text: %w", err)
 			}
 		}
 		if _, err := w.exec(`INSERT INTO source (trial, seq, file, position, format, tool, version, decimals, imported, raw)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, number, next, file, s.Position, optText(s.Format), optText(s.Tool), optText(s.Version),
 			s.Decimals, optTime(s.Imported), raw); err != nil {
-			return err
+			return 0, err
 		}
 		next++
+		added++
 	}
-	return nil
+	return added, nil
 }
 
 func (w *writeTx) sourceFile(s core.Source) (int64, error) {
@@ -76,8 +77,12 @@ func (w *writeTx) sourceFile(s core.Source) (int64, error) {
 
 // sources reads the sources of a batch of trials.
 func (l *loader) sources(of, list string, at func(int64) *core.Trial) error {
+	text := "x.raw"
+	if l.want == toJudge {
+		text = "NULL"
+	}
 	rows, err := l.q.QueryContext(l.ctx, `SELECT x.trial, f.file, f.sha256, x.position, ifnull(x.format, ''), ifnull(x.tool, ''), ifnull(x.version, ''),
-		x.decimals, x.imported, x.raw FROM source x JOIN source_file f ON f.id = x.file WHERE x.trial`+of+" ORDER BY x.trial, x.seq", list)
+		x.decimals, x.imported, `+text+` FROM source x JOIN source_file f ON f.id = x.file WHERE x.trial`+of+" ORDER BY x.trial, x.seq", list)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (db *DB) ReapLost(ctx context.Context, study string) (int, error) {
 	n := 0
 	err := db.write(ctx, "reap lost trials of study "+study, func(w *writeTx) error {
 		n = 0
-		trials, err := newLoader(w.ctx, w.tx).trials(true, "study = ? AND status IN ('launching', 'running')", study)
+		trials, err := newLoader(w.ctx, w.tx, rowAlone).trials("study = ? AND status IN ('launching', 'running')", study)
 		if err != nil {
 			return err
 		}
@@ -102,6 +102,7 @@ func (db *DB) ReapLost(ctx context.Context, study string) (int, error) {
 			if _, err := w.exec("UPDATE trial SET status = 'lost' WHERE number = ?", t.Number); err != nil {
 				return err
 			}
+			w.touchIn(study, t.Number)
 			n++
 		}
 		return nil

@@ -65,7 +65,9 @@ func Storable(t *core.Trial) error {
 // running, …), with its launch, findings and sources, in one transaction. It
 // calls t.Derive and sets t.Number. A trial that has ended keeps its status: an
 // attempt to change it, or to save one that was deleted, is core.ErrConflict.
-// Assertions stay laid over what is saved; t.Assertions is not written.
+// Assertions stay laid over what is saved, and acknowledgements over its
+// findings; t.Assertions and Ack are not written. One that has ended is audited
+// with its study, see Options.Audit.
 func (db *DB) SaveTrial(ctx context.Context, t *core.Trial) error {
 	return db.write(ctx, "save trial "+t.ID.String(), func(w *writeTx) error {
 		return w.saveTrial(t, false)
@@ -73,7 +75,7 @@ func (db *DB) SaveTrial(ctx context.Context, t *core.Trial) error {
 }
 
 // FinishTrial records the final state of a trial and its samples in one
-// transaction. It refuses with core.ErrConflict, and changes nothing, if the
+// transaction, in which its study is audited (see Options.Audit). It refuses with core.ErrConflict, and changes nothing, if the
 // stored trial has already ended: the caller is then a runner that was taken for
 // dead and must stop.
 func (db *DB) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error {
@@ -105,16 +107,21 @@ func (db *DB) SaveLaunch(ctx context.Context, l *core.Launch) error {
 // stored is what is known of a trial before it is written again.
 type stored struct {
 	number   int64 // 0 when it is new
+	study    string
 	status   core.Status
 	launch   int64
 	asserted bool // an original is kept beside it
 }
 
-func (w *writeTx) stored(id core.ID) (stored, error) {
+func (w *writeTx) stored(id core.ID) (stored, error) { return w.storedBy("id", id[:]) }
+
+// storedBy looks a trial up by one of its two unique columns, id and number.
+func (w *writeTx) storedBy(column string, key any) (stored, error) {
 	var s stored
 	var status string
-	_, err := w.find([]any{&s.number, &status, &s.launch, &s.asserted},
-		`SELECT number, status, ifnull(launch, 0), EXISTS (SELECT 1 FROM original o WHERE o.trial = number) FROM trial WHERE id = ?`, id[:])
+	_, err := w.find([]any{&s.number, &s.study, &status, &s.launch, &s.asserted},
+		`SELECT number, ifnull(study, ''), status, ifnull(launch, 0), EXISTS (SELECT 1 FROM original o WHERE o.trial = number)
+			FROM trial WHERE `+column+" = ?", key)
 	s.status = core.Status(status)
 	return s, err
 }
@@ -148,7 +155,8 @@ func (w *writeTx) saveTrial(t *core.Trial, finishing bool) error {
 		return err
 	}
 	t.Number = number
-	if err := w.addSources(number, t.Sources); err != nil {
+	w.given[number] = t
+	if _, err := w.addSources(number, t.Sources); err != nil {
 		return err
 	}
 	if s.asserted {
@@ -190,8 +198,12 @@ func (w *writeTx) put(t *core.Trial, s stored) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	verdict, err := w.verdict(t.Findings)
+	if err != nil {
+		return 0, err
+	}
 	args := make([]any, 0, len(columnNames)+1)
-	args = append(args, setup, workload, launch, derivation, fingerprint(t))
+	args = append(args, setup, workload, launch, derivation, fingerprint(t), verdict)
 	for _, c := range columns {
 		args = append(args, c.get(t))
 	}
@@ -213,7 +225,17 @@ func (w *writeTx) put(t *core.Trial, s stored) (int64, error) {
 	if err := w.putValues(number, t); err != nil {
 		return 0, err
 	}
-	return number, w.putFindings(number, t.Findings)
+	if err := w.putFindings(number, t.Findings); err != nil {
+		return 0, err
+	}
+	if len(t.Findings) > 0 && (s.number != 0 || t.CountFindings() < len(t.Findings)) {
+		// What is acknowledged here decides, not what the caller believes.
+		if err := w.sumUpStored(number); err != nil {
+			return 0, err
+		}
+	}
+	w.touch(number, t, s)
+	return number, nil
 }
 
 func (w *writeTx) putValues(number int64, t *core.Trial) error {
@@ -243,20 +265,6 @@ func (w *writeTx) putValues(number int64, t *core.Trial) error {
 	}
 	for name, v := range t.Extra {
 		if err := put(spaceExtra, name, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *writeTx) putFindings(number int64, findings []core.Finding) error {
-	for i, f := range findings {
-		metrics, err := optJSON(f.Metrics, len(f.Metrics))
-		if err != nil {
-			return err
-		}
-		if _, err := w.exec("INSERT INTO finding (trial, seq, rule, version, severity, metrics, evidence) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			number, i, f.Rule, f.Version, int64(f.Severity), metrics, f.Evidence); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ type writerState struct {
 
 func (s *writerState) close() {
 	for _, stmt := range s.stmts {
-		stmt.Close()
+		_ = stmt.Close() // what it did was reported when it did it
 	}
 	s.stmts = nil
 }
@@ -28,16 +28,21 @@ const maxKnownIDs = 1 << 17
 
 // writeTx is one transaction of the writer.
 type writeTx struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // begun with it, the transaction ends with it
 	tx    *sql.Tx
 	db    *DB
 	state *writerState
 	used  map[string]*sql.Stmt
 	fresh []string // statements to keep for later transactions
+
+	// touched are the numbers of the trials that an audit has to look at, by
+	// study, and given are callers' trials that learn what it says.
+	touched map[string]map[int64]bool
+	given   map[int64]*core.Trial
 }
 
-// write runs fn in one immediate transaction and commits it. what names the act
-// for errors. An error of the commit leaves the outcome unknown.
+// write runs fn in one immediate transaction, audits what it touched and commits.
+// what names the act for errors. An error of the commit leaves the outcome unknown.
 func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) error {
 	if db.writer == nil {
 		return fmt.Errorf("%s: %w: history %s is open for reading only", what, core.ErrInvalid, db.path)
@@ -58,18 +63,28 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, translate(err))
 	}
-	w := &writeTx{ctx: ctx, tx: tx, db: db, state: &db.state, used: map[string]*sql.Stmt{}}
-	if err := fn(w); err != nil {
-		db.state.ids = nil // they may name rows that are rolled back
+	committed := false
+	defer func() {
+		if !committed {
+			db.state.ids = nil // they may name rows that are rolled back
+			_ = tx.Rollback()  // done already, unless an audit panicked
+		}
+	}()
+	w := &writeTx{ctx: ctx, tx: tx, db: db, state: &db.state, used: map[string]*sql.Stmt{},
+		touched: map[string]map[int64]bool{}, given: map[int64]*core.Trial{}}
+	if err = fn(w); err == nil {
+		err = w.audit()
+	}
+	if err != nil {
 		if rerr := tx.Rollback(); rerr != nil && !errors.Is(rerr, sql.ErrTxDone) {
 			err = errors.Join(err, rerr)
 		}
 		return fmt.Errorf("%s: %w", what, translate(err))
 	}
 	if err := tx.Commit(); err != nil {
-		db.state.ids = nil
 		return fmt.Errorf("%s: commit, whose outcome is unknown: %w", what, translate(err))
 	}
+	committed = true
 	w.keep()
 	return nil
 }
@@ -78,7 +93,8 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 // it ran, it had the only connection. A failure only costs speed.
 func (w *writeTx) keep() {
 	for _, text := range w.fresh {
-		if stmt, err := w.db.writer.PrepareContext(w.ctx, text); err == nil {
+		stmt, err := w.db.writer.PrepareContext(w.ctx, text) //nolint:sqlclosecheck // kept; writerState.close closes it
+		if err == nil {
 			w.state.stmts[text] = stmt
 		}
 	}
@@ -103,7 +119,7 @@ func (w *writeTx) stmt(text string) (*sql.Stmt, error) {
 }
 
 func (w *writeTx) exec(text string, args ...any) (sql.Result, error) {
-	s, err := w.stmt(text)
+	s, err := w.stmt(text) //nolint:sqlclosecheck // kept; database/sql closes it with the transaction
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +137,7 @@ func (w *writeTx) insert(text string, args ...any) (int64, error) {
 
 // find scans one row and reports whether there was one.
 func (w *writeTx) find(dest []any, text string, args ...any) (bool, error) {
-	s, err := w.stmt(text)
+	s, err := w.stmt(text) //nolint:sqlclosecheck // kept; database/sql closes it with the transaction
 	if err != nil {
 		return false, err
 	}
@@ -134,7 +150,7 @@ func (w *writeTx) find(dest []any, text string, args ...any) (bool, error) {
 
 // each calls fn after scanning every row into dest.
 func (w *writeTx) each(dest []any, fn func() error, text string, args ...any) error {
-	s, err := w.stmt(text)
+	s, err := w.stmt(text) //nolint:sqlclosecheck // kept; database/sql closes it with the transaction
 	if err != nil {
 		return err
 	}

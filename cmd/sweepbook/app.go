@@ -24,6 +24,7 @@ const (
 	exitError       = 1
 	exitUsage       = 2
 	exitNothing     = 3   // no trial qualifies
+	exitCheckFailed = 4   // audit --fail-on, compare --fail-on
 	exitHeld        = 5   // the study is held by another run
 	exitInterrupted = 130 // ended by a signal
 )
@@ -139,7 +140,7 @@ func (a *app) root() *cli.Command {
 		},
 		Commands: []*cli.Command{
 			a.runCommand(), a.planCommand(), a.benchCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
-			a.showCommand(), a.listCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
+			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.whereCommand(), a.versionCommand(),
 		},

@@ -40,13 +40,18 @@ func (a *app) setAction(ctx context.Context, cmd *cli.Command) error {
 	if err := core.CheckFieldName(field); err != nil {
 		return usagef("set: %v", err)
 	}
+	value, spread, uncertain := strings.Cut(expression, "±")
+	if uncertain && !strings.HasPrefix(field, "quality.") {
+		return usagef("set %s: ± is for quality figures", field)
+	}
+	expression = strings.TrimSpace(value)
 	db, err := a.openExisting(ctx, cmd)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	answer, err := a.selectTrials(ctx, db, "id, ("+expression+") as new_value", condition)
-	if err != nil && f(expression) {
+	if err != nil && bareWord(expression) {
 		// A bare word that is no field is a text: set gpu=H100.
 		answer, err = a.selectTrials(ctx, db, "id", condition)
 	}
@@ -67,13 +72,19 @@ func (a *app) setAction(ctx context.Context, cmd *cli.Command) error {
 			a.warn("trial %s: %s is unknown, nothing set", id, expression)
 			continue
 		}
-		sets = append(sets, core.Assertion{Trial: id, Verb: "set", Field: field, New: value, When: a.now().UTC(), Why: assignment + " where " + condition})
+		set := core.Assertion{Trial: id, Verb: "set", Field: field, New: value, When: a.now().UTC(), Why: assignment + " where " + condition}
+		sets = append(sets, set)
+		if uncertain {
+			set.Field, set.New = field+"_stderr", core.ParseValue(strings.TrimSpace(spread))
+			sets = append(sets, set)
+		}
 	}
 	return a.assert(ctx, db, sets, fmt.Sprintf("set %s", field))
 }
 
-// f reports whether an expression is a single word, which may be meant as text.
-func f(expression string) bool { return !strings.ContainsAny(expression, " ()+*/") }
+// bareWord reports whether an expression is a single word, which may be meant as
+// text.
+func bareWord(expression string) bool { return !strings.ContainsAny(expression, " ()+*/") }
 
 // splitWhere separates what to do from the condition, at the last word "where".
 func splitWhere(cmd *cli.Command, verb string) (what, condition string, err error) {

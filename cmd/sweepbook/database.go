@@ -67,7 +67,17 @@ func (a *app) openWrite(ctx context.Context, cmd *cli.Command) (*store.DB, error
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, path, store.Options{Now: a.now, SweepbookVersion: version()})
+	return a.openRecording(ctx, path, false)
+}
+
+// openRecording opens a history for writing: what is written is audited in the
+// same transaction.
+func (a *app) openRecording(ctx context.Context, path string, mustExist bool) (*store.DB, error) {
+	judge, err := auditor(path)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, path, store.Options{MustExist: mustExist, Now: a.now, SweepbookVersion: version(), Audit: judge, AuditVersion: rulesVersion()})
 }
 
 // openExisting opens the history for changes of what is recorded.
@@ -79,7 +89,7 @@ func (a *app) openExisting(ctx context.Context, cmd *cli.Command) (*store.DB, er
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, hinted{fmt.Errorf("no history at %s (by %s)", path, why), "name a history with --db FILE"}
 	}
-	return store.Open(ctx, path, store.Options{MustExist: true, Now: a.now, SweepbookVersion: version()})
+	return a.openRecording(ctx, path, true)
 }
 
 func (a *app) whereCommand() *cli.Command {

@@ -31,8 +31,8 @@ var rules = map[string][]string{
 	"plugins/supervise":   {"core", "golang.org/x/sys"},
 	"plugins/sim":         {"core", "core/load"},
 	"examples":            nil,
-	"cmd/sweepbook": {"core", "core/ingest", "core/load", "core/study", "examples", "plugins", "plugins/sim", "plugins/supervise",
-		"query", "query/chart", "query/report", "store", "github.com/urfave/cli/v3", "golang.org/x/term"},
+	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/study", "examples", "plugins", "plugins/sim", "plugins/supervise",
+		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 
 const module = "github.com/sweepbook/sweepbook/"

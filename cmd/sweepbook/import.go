@@ -24,6 +24,9 @@ func (a *app) importCommand() *cli.Command {
 			&cli.StringFlag{Name: "study", Usage: "keep the trials under this study `NAME`"},
 			&cli.StringFlag{Name: "format", Usage: "read every file with this `READER` instead of looking at its content"},
 			&cli.StringSliceFlag{Name: "set", Usage: "record `FIELD=VALUE` for every trial, beside what the source says"},
+			&cli.StringFlag{Name: "pattern", Usage: "take fields from paths: `'{gpu}/{model}_tp{tp}_c{concurrency}/*.json'`"},
+			&cli.StringFlag{Name: "mapping", Usage: "`FILE` that names the columns of tables and what files do not say; default an import.yaml in their folder"},
+			&cli.BoolFlag{Name: "suggest", Usage: "propose a pattern and name what the files lack; record nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be recorded and record nothing"},
 		},
 		Action: a.importAction,
@@ -64,6 +67,13 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 			return fmt.Errorf("import: no file or folder %q", path)
 		}
 	}
+	opt, err := a.importOptions(cmd)
+	if err != nil {
+		return err
+	}
+	if cmd.Bool("suggest") {
+		return a.suggest(ctx, cmd, opt)
+	}
 	var db *store.DB
 	if !cmd.Bool("dry-run") {
 		if db, err = a.openWrite(ctx, cmd); err != nil {
@@ -72,57 +82,119 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 		defer db.Close()
 	}
 	report := importReport{Skipped: []note{}, Errors: []note{}}
-	opt := ingest.Options{Study: cmd.String("study"), Format: cmd.String("format"), Now: a.now()}
+	batch := &importBatch{app: a, db: db, sets: sets, report: &report, samples: map[core.ID][]core.Sample{}}
 	err = ingest.Walk(ctx, cmd.Args().Slice(), opt, func(path string, res ingest.Result) error {
-		return a.importFile(ctx, db, res, sets, &report)
+		return batch.file(ctx, res)
 	})
+	if err == nil {
+		err = batch.record(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	return a.importDone(cmd, report)
 }
 
-func (a *app) importFile(ctx context.Context, db *store.DB, res ingest.Result, sets []core.Assertion, report *importReport) error {
-	report.Files++
-	report.Records += len(res.Trials)
+// importBatch gathers the trials of many files for one transaction, since each
+// transaction judges its studies anew.
+type importBatch struct {
+	app     *app
+	db      *store.DB // nil for a dry run
+	sets    []core.Assertion
+	report  *importReport
+	trials  []*core.Trial
+	samples map[core.ID][]core.Sample
+	held    int // samples in samples
+}
+
+// The bounds of a batch: trials, and single requests held in memory.
+const (
+	batchTrials  = 1000
+	batchSamples = 1_000_000
+)
+
+func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
+	b.report.Files++
+	b.report.Records += res.Records
+	for _, n := range res.Warnings {
+		b.app.warn("%s", note{n.File, n.Line, n.Message}.text())
+	}
 	for _, n := range res.Skipped {
-		report.Skipped = append(report.Skipped, note{n.File, n.Line, n.Message})
+		b.report.Skipped = append(b.report.Skipped, note{n.File, n.Line, n.Message})
 	}
 	for _, n := range res.Errors {
-		report.Errors = append(report.Errors, note{n.File, n.Line, n.Message})
+		b.report.Errors = append(b.report.Errors, note{n.File, n.Line, n.Message})
 	}
-	if db == nil || len(res.Trials) == 0 {
+	if b.db == nil {
 		return nil
 	}
-	outcomes, err := db.Import(ctx, res.Trials)
+	for _, t := range res.Trials {
+		// One record that cannot be stored must not keep the others out.
+		if err := store.Storable(t); err != nil {
+			b.report.Errors = append(b.report.Errors, note{File: sourceName(t), Message: err.Error()})
+			continue
+		}
+		b.trials = append(b.trials, t)
+		if samples := res.Samples[t.ID]; len(samples) > 0 {
+			b.samples[t.ID] = samples
+			b.held += len(samples)
+		}
+	}
+	if len(b.trials) < batchTrials && b.held < batchSamples {
+		return nil
+	}
+	return b.record(ctx)
+}
+
+// record writes the batch: the trials in one transaction, then what hangs on them.
+func (b *importBatch) record(ctx context.Context) error {
+	if b.db == nil || len(b.trials) == 0 {
+		return nil
+	}
+	ids := make([]core.ID, len(b.trials))
+	for i, t := range b.trials {
+		ids[i] = t.ID
+	}
+	outcomes, err := b.db.Import(ctx, b.trials)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
 	var assertions []core.Assertion
 	for i, outcome := range outcomes {
-		t := res.Trials[i]
+		t, samples := b.trials[i], b.samples[ids[i]]
 		switch outcome {
 		case core.ImportNew:
-			report.New++
-			for _, set := range sets {
+			b.report.New++
+			for _, set := range b.sets {
 				set.Trial = t.ID
 				assertions = append(assertions, set)
 			}
-			if samples := res.Samples[t.ID]; len(samples) > 0 {
-				if err := db.ImportSamples(ctx, t.ID, samples); err != nil {
+			if len(samples) > 0 {
+				if err := b.db.ImportSamples(ctx, t.ID, samples); err != nil {
 					return fmt.Errorf("import: %w", err)
 				}
 			}
-		case core.ImportUpdated:
-			report.Updated++
-		case core.ImportDuplicate:
-			report.Duplicates++
+		case core.ImportUpdated, core.ImportDuplicate:
+			filled := outcome == core.ImportUpdated
+			if len(samples) > 0 {
+				gained, err := b.db.FillSamples(ctx, t.Number, samples)
+				if err != nil {
+					return fmt.Errorf("import: %w", err)
+				}
+				filled = filled || gained
+			}
+			if filled {
+				b.report.Updated++
+			} else {
+				b.report.Duplicates++
+			}
 		case core.ImportDeleted:
-			report.Skipped = append(report.Skipped, note{File: sourceName(t), Message: fmt.Sprintf("trial %s was deleted here and stays deleted", t.ID)})
+			b.report.Skipped = append(b.report.Skipped, note{File: sourceName(t), Message: fmt.Sprintf("trial %s was deleted here and stays deleted", t.ID)})
 		}
 	}
+	b.trials, b.samples, b.held = nil, map[core.ID][]core.Sample{}, 0
 	if len(assertions) > 0 {
-		if _, err := db.Set(ctx, assertions); err != nil {
+		if _, err := b.db.Set(ctx, assertions); err != nil {
 			return fmt.Errorf("import --set: %w", err)
 		}
 	}
@@ -155,7 +227,7 @@ func (a *app) importDone(cmd *cli.Command, r importReport) error {
 	case len(r.Errors) > 0:
 		return quietError{exitError}
 	case r.Records == 0:
-		a.fail(hinted{errors.New("import: no result found in any file"), "sweepbook reads printed result blocks and its own exports; see docs/import.md"})
+		a.fail(hinted{errors.New("import: no result found in any file"), "sweepbook reads " + strings.Join(ingest.Formats(), ", ") + "; see docs/import.md"})
 		return quietError{exitError}
 	}
 	return nil

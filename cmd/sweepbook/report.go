@@ -48,7 +48,8 @@ func (a *app) reportAction(ctx context.Context, cmd *cli.Command) error {
 	}
 	r, err := report.Build(ctx, db, name, def, report.Options{
 		Now: a.now().UTC(), Version: version(), Objective: cmd.String("objective"), DecideOn: cmd.String("decide-on"), Baseline: cmd.String("baseline"),
-		Details: func(ctx context.Context, id string) (report.Details, error) { return details(ctx, db, id) },
+		Details:    func(ctx context.Context, id string) (report.Details, error) { return details(ctx, db, id) },
+		RuleTitles: ruleTitles(),
 	})
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
@@ -154,7 +155,7 @@ func details(ctx context.Context, db *store.DB, id string) (report.Details, erro
 	if err != nil {
 		return report.Details{}, err
 	}
-	d := report.Details{FailureLine: t.FailureText}
+	d := report.Details{FailureLine: t.FailureText, Findings: t.Findings}
 	if t.Launch != nil && len(t.Launch.Argv) > 0 {
 		d.Serve = shellLine(portable(t.Launch.Argv))
 		d.Bench = benchLine(t)
@@ -162,8 +163,25 @@ func details(ctx context.Context, db *store.DB, id string) (report.Details, erro
 	}
 	if len(t.Sources) > 0 {
 		d.Serve, d.Bench = printedCommands(t.Sources[0].Raw)
+		if strings.HasPrefix(d.Serve, "-") {
+			d.Serve = strings.TrimSpace(serveCommand(t.Setup.Config) + " " + d.Serve)
+		}
 	}
 	return d, nil
+}
+
+// serveCommand is how an engine is started by hand, for sources that print its
+// flags alone.
+func serveCommand(c core.Config) string {
+	switch c.Engine {
+	case "vllm":
+		return "vllm serve " + c.Checkpoint
+	case "sglang":
+		return "python3 -m sglang.launch_server --model-path " + c.Checkpoint
+	case "trtllm":
+		return "trtllm-serve " + c.Checkpoint
+	}
+	return ""
 }
 
 // printedCommands finds the commands that stand before the result in the source

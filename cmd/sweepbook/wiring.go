@@ -45,6 +45,9 @@ func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error
 type judge struct {
 	src query.Source
 	app *app
+	// repeated studies are judged by the median of each configuration's repeats,
+	// so that the luckiest single one does not win.
+	repeated bool
 }
 
 func (j judge) Check(ctx context.Context, objective string) error {
@@ -66,6 +69,12 @@ func (j judge) CheckCondition(ctx context.Context, condition string) error {
 func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]core.ID, error) {
 	if len(among) == 0 {
 		return nil, nil
+	}
+	if combined := objective + " per config"; j.repeated {
+		// An objective that says itself how repeats combine is left alone.
+		if _, err := query.Parse(combined); err == nil {
+			objective = combined
+		}
 	}
 	answer, err := query.Run(ctx, subset{j.src, among}, objective, query.Options{Now: j.app.now()})
 	if err != nil {
@@ -134,7 +143,7 @@ func (a *app) judgeOf(src query.Source, file *study.File) judge {
 			knobs = append(knobs, option.Change.Knobs.Names()...)
 		}
 	}
-	return judge{withKnobs{src, knobs}, a}
+	return judge{withKnobs{src, knobs}, a, file.Study.Run.Repeats > 1}
 }
 
 // opener opens engines as plugin processes: a built-in is this binary again.

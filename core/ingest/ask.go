@@ -21,10 +21,12 @@ type ask struct {
 	backend  string
 	workload core.Workload
 	load     core.Load
-	echoed   bool // shown by the shell that runs it
-	partial  bool // a shell variable decides some of it
-	failed   bool // it ended in a traceback without a result
-	answered bool // a block was attributed to it
+	echoed   bool     // shown by the shell that runs it
+	partial  bool     // a shell variable decides some of it
+	open     []string // options that it decides
+	failed   bool     // it ended in a traceback without a result
+	failure  string   // the traceback's last line
+	answered bool     // a block was attributed to it
 }
 
 // askKind orders asks by how much they say.
@@ -84,6 +86,7 @@ func newAsk(cmd command) *ask {
 func (a *ask) set(name, value string, bare bool) {
 	if strings.Contains(value, "$") {
 		a.partial = true
+		a.open = append(a.open, name)
 		return
 	}
 	v := core.ParseValue(value)
@@ -161,10 +164,10 @@ func (a *ask) finishCommand() {
 	if a.workload.Dataset == "" && a.workload.InputLen.Kind == core.KindNumber {
 		a.workload.Dataset = "random"
 	}
-	if a.load.Concurrency.IsMissing() && a.tool != "guidellm" {
+	if a.load.Concurrency.IsMissing() && a.tool != "guidellm" && !slices.Contains(a.open, "max-concurrency") {
 		a.load.Concurrency = core.Unlimited()
 	}
-	if a.load.RequestRate.IsMissing() && a.tool != "guidellm" {
+	if a.load.RequestRate.IsMissing() && a.tool != "guidellm" && !slices.Contains(a.open, "request-rate") {
 		a.load.RequestRate = core.Unlimited()
 	}
 	a.workload.Name = workloadName(a.workload)

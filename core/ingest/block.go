@@ -23,6 +23,7 @@ type block struct {
 	sglang    bool     // rows that only SGLang's tool prints
 	trtllm    bool     // rows that only TensorRT-LLM's tool prints
 	decimals  int      // the fewest that a latency was printed with; -1 before the first
+	mark      string   // of a comment, before each of its lines
 	raw       strings.Builder
 	blank     bool   // a blank line has come since the last row
 	foreign   []line // lines since the last row that are none of the block's
@@ -37,7 +38,8 @@ const (
 )
 
 func newBlock(l line) *block {
-	b := &block{line: l.no, figures: core.Figures{}, extra: map[string]core.Value{}, decimals: -1}
+	b := emptyBlock(l.no)
+	b.mark = commentMark.FindString(l.text)
 	if m := header.FindString(l.raw); m != "" {
 		b.keep(m) // without what a progress bar left before it
 	} else {
@@ -45,6 +47,13 @@ func newBlock(l line) *block {
 	}
 	return b
 }
+
+func emptyBlock(no int) *block {
+	return &block{line: no, figures: core.Figures{}, extra: map[string]core.Value{}, decimals: -1}
+}
+
+// commentMark stands before the header of a block that was pasted into a program.
+var commentMark = regexp.MustCompile(`^(?:#+|//+|;+|\*|--|%)\s+`)
 
 func (b *block) keep(raw string) {
 	if b.raw.Len()+len(raw) < maxRaw {
@@ -78,6 +87,9 @@ const (
 // take reads one line of an open block. event reports whether a line would mean
 // something outside of a block, so that a block without a closing ruler ends there.
 func (b *block) take(l line, event func(line) bool) verdict {
+	if b.mark != "" {
+		l.text = strings.TrimSpace(strings.TrimPrefix(l.text, strings.TrimSpace(b.mark)))
+	}
 	switch {
 	case l.text == "":
 		b.blank = true

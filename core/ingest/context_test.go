@@ -250,3 +250,29 @@ func TestInterleaved(t *testing.T) {
 		t.Error("only the last block ends with the text")
 	}
 }
+
+// TestPrintedErrors: what tools print of failed requests stays with their block.
+func TestPrintedErrors(t *testing.T) {
+	text := "Failed requests during benchmark run detected (capping to 10):\nError 0: Internal Server Error\nError type: TimeoutError, Count: 3 requests\n" + printedBlock(5, 100, 20) + printedBlock(6, 100, 20)
+	res := readText(t, text)
+	if len(res.Trials) != 2 || res.Trials[0].Extra["errors"] != core.String("Internal Server Error; TimeoutError ×3") || res.Trials[1].Extra["errors"] != (core.Value{}) {
+		t.Errorf("%d trials, extra %v", len(res.Trials), res.Trials[0].Extra)
+	}
+}
+
+// TestOpenOptions: an option that a shell variable decides is not known, and does
+// not mean that there is no limit.
+func TestOpenOptions(t *testing.T) {
+	tr := readText(t, "vllm bench serve --model demo/m1 --dataset-name random --random-input-len 100 --random-output-len 20 --max-concurrency $c\n"+printedBlock(5, 100, 20)).Trials[0]
+	if !tr.Load.Concurrency.IsMissing() || !tr.Load.RequestRate.IsUnlimited() {
+		t.Errorf("concurrency %s, rate %s", tr.Load.Concurrency, tr.Load.RequestRate)
+	}
+}
+
+// TestCommentedCommand: a command behind the prompt of root is a command.
+func TestCommentedCommand(t *testing.T) {
+	tr := readText(t, "# vllm serve demo/m1 --max-num-seqs 8\n\n"+printedBlock(5, 100, 20)).Trials[0]
+	if got := tr.Setup.Config; got.Checkpoint != "demo/m1" || got.Knobs["max_num_seqs"] != core.Number(8) {
+		t.Errorf("configuration %+v", got)
+	}
+}

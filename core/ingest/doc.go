@@ -4,20 +4,37 @@
 //
 // A file goes through one small pipeline:
 //
-//	bytes -> decode (byte order mark, UTF-16)       input.go
+//	bytes -> gzip                                   unpack.go
+//	      -> decode (byte order mark, UTF-16)       input.go
 //	      -> a format, recognised by its content    format.go
-//	      -> records -> trials with id and source   collect.go
+//	      -> records
+//	      -> trials with surroundings, id, source   collect.go surroundings.go
 //
-// The format for text is "serving-block": printed "Serving Benchmark Result"
-// blocks in logs, notes and reports. Its own pipeline is
+// Printed "Serving Benchmark Result" blocks in logs, notes and reports are the
+// format "serving-block". Its own pipeline is
 //
 //	lines (line ends, escape codes, redrawn bars, quotes, log prefixes)  lines.go prefix.go
 //	      -> events (command, flag list, profile, fact, heading, label)  serving.go event.go paragraph.go
 //	      -> context that accumulates (outline, server, asks, facts)  heading.go server.go ask.go facts.go
-//	      -> block rows (block.go, label.go) -> trial (trial.go)
+//	      -> block rows (block.go, beside.go, label.go) -> trial (trial.go)
+//
+// JSON is read as Python writes it, document by document (json.go, jsonvalue.go);
+// each object goes to the kind that its keys tell (objects.go: vllm.go sglang.go
+// guidellm.go sweep.go) and becomes a draft of a trial (draft.go, keys.go,
+// detail.go). Tables go the same way, a row a draft (table.go, column.go).
 //
 // Every stage keeps a bounded amount of text, so that a log of any size is read
-// in constant memory beside the trials that it holds.
+// in constant memory beside the trials that it holds; one document, the records of
+// one file, and what stands beside it have bounds of their own, and an error says
+// which was met.
+//
+// # What stands around a file
+//
+// A trial that does not know its server is completed by the nearest log or script
+// of a server within the named folder (companion.go), then by the fields of a
+// pattern in the path (pattern.go), then by a mapping, whose settings outrank all
+// others (mapping.go). What was taken is named in extra.from_beside,
+// extra.from_path and extra.from_mapping.
 //
 // # What a printed block means
 //
@@ -43,6 +60,14 @@
 //   - printed_max_concurrency: see above
 //   - not_available: figures whose line says N/A, comma separated
 //   - progress_total: the total of the progress bar before the block
+//   - errors: kinds of failed requests and how often each came
+//   - written_as_zero: latencies that do not exist and that the source gives as 0:
+//     after the first token of one-token answers, before the last of unstreamed ones
+//   - recomputed: figures that the source lacks and its single requests gave
+//   - invalid_requests: requests whose times contradict each other; what the others
+//     say stands in valid_mean_ttft_ms and valid_mean_tpot_ms
+//   - sample_times: "relative" where each request counts from its own start
+//   - from_beside, from_path, from_mapping: see above
 //   - truncated: true for a block without its closing ruler at the end of the text
 //   - anything else that a block prints and no field means, in snake_case
 package ingest

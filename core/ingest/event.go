@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,13 +86,18 @@ func (r *servingReader) command(cmd command) {
 // benchmark prints tracebacks of single requests too.
 func (r *servingReader) shellLine(no int, text string) bool {
 	if strings.HasPrefix(text, "Traceback (most recent call last)") {
-		r.traceback = true
+		r.traceback, r.failure = true, ""
 		return true
 	}
 	shown := strings.HasPrefix(text, "+ ") || strings.HasPrefix(text, "$ ")
+	if r.traceback && !shown && exceptionLine.MatchString(text) {
+		r.failure = clip(text, 1000)
+		return true
+	}
 	if shown && r.traceback {
 		if n := len(r.asks.pending); n > 0 {
-			r.asks.pending[n-1].failed = true
+			a := r.asks.pending[n-1]
+			a.failed, a.failure = true, r.failure
 		}
 		r.traceback = false
 	}
@@ -102,16 +108,45 @@ func (r *servingReader) shellLine(no int, text string) bool {
 	return !isCommand
 }
 
-// unanswered reports a command that a shell ran and that printed no result.
+// exceptionLine is the last line of a traceback.
+var exceptionLine = regexp.MustCompile(`^(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Timeout|Failure|Warning)\b`)
+
+// unanswered reports a command that a shell ran and that printed no result. One
+// whose error is shown is a failed trial; one that merely ends is not, since the
+// text may have been cut.
 func (r *servingReader) unanswered() {
 	n := len(r.asks.pending)
 	if n == 0 {
 		return
 	}
-	if a := r.asks.pending[n-1]; a.echoed && !a.answered {
-		a.answered, a.failed = true, true
-		r.out.skip(a.line, fmt.Sprintf("benchmark command without a result (max_concurrency %s, num_prompts %s)", shown(a.load.Concurrency), shown(a.load.NumPrompts)))
+	a := r.asks.pending[n-1]
+	if !a.echoed || a.answered {
+		return
 	}
+	crashed := a.failed && a.failure != ""
+	a.answered, a.failed = true, true
+	if crashed {
+		r.crash(a)
+		return
+	}
+	r.out.skip(a.line, fmt.Sprintf("benchmark command without a result (max_concurrency %s, num_prompts %s)", shown(a.load.Concurrency), shown(a.load.NumPrompts)))
+}
+
+// crash makes a failed trial of a command that ended in an error.
+func (r *servingReader) crash(a *ask) {
+	r.readFlags()
+	b := emptyBlock(a.line)
+	t := &core.Trial{
+		Study: r.study, Stage: maskSecrets(r.outline.stage), Role: r.outline.role, Status: core.StatusFailed,
+		Failure: failureOf("", a.failure, true), FailureText: maskSecrets(a.failure),
+		Workload: a.workload, Load: a.load, Figures: b.figures, Extra: b.extra,
+	}
+	t.Workload.Params = maps.Clone(a.workload.Params)
+	t.Setup = r.setup(b, a, "", t.Extra)
+	t.Setup.Tool = a.tool
+	b.keep(a.failure)
+	r.out.begin()
+	r.out.add(t, core.Source{Position: fmt.Sprintf("line %d", a.line), Format: servingBlock, Tool: a.tool, Decimals: 2, Raw: r.raw(b, a)})
 }
 
 func shown(v core.Value) string {
@@ -198,7 +233,7 @@ func (r *servingReader) finishBlock() {
 		if broken {
 			r.out.fail(b.line, why)
 		} else {
-			r.out.skip(b.line, why)
+			r.out.leave(b.line, why)
 		}
 		r.comment = nil
 		return

@@ -25,19 +25,31 @@ func TestFixtures(t *testing.T) {
 	golden(t, "fixtures.txt", got.String())
 }
 
-// TestCrashedCommand: a crashed run of a sweep neither becomes a result nor gives
-// its settings to the next one.
+// TestCrashedCommand: a crashed run of a sweep is a failed trial with its error,
+// and does not give its settings to the next one.
 func TestCrashedCommand(t *testing.T) {
 	res := readFile(t, filepath.Join("testdata", "fixtures", "bash-x-sweep.log"))
-	if len(res.Trials) != 2 {
-		t.Fatalf("%d trials, want 2", len(res.Trials))
+	if len(res.Trials) != 3 {
+		t.Fatalf("%d trials, want 3", len(res.Trials))
 	}
-	for i, want := range []struct{ concurrency, prompts float64 }{{1, 10}, {4, 40}} {
-		if l := res.Trials[i].Load; l.Concurrency != core.Number(want.concurrency) || l.NumPrompts != core.Number(want.prompts) {
+	for i, want := range []struct {
+		concurrency, prompts float64
+		status               core.Status
+		failure              string
+	}{{1, 10, core.StatusOK, ""}, {2, 20, core.StatusFailed, "ValueError: the initial test run failed"}, {4, 40, core.StatusOK, ""}} {
+		tr := res.Trials[i]
+		if l := tr.Load; l.Concurrency != core.Number(want.concurrency) || l.NumPrompts != core.Number(want.prompts) {
 			t.Errorf("trial %d: concurrency %s, prompts %s, want %v", i, l.Concurrency, l.NumPrompts, want)
 		}
+		if tr.Status != want.status || tr.FailureText != want.failure {
+			t.Errorf("trial %d is %s (%q), want %s (%q)", i, tr.Status, tr.FailureText, want.status, want.failure)
+		}
 	}
-	if len(res.Skipped) != 2 || !strings.Contains(res.Skipped[0].Message, "without a result (max_concurrency 2") || res.Skipped[0].Line != 27 {
+	if f := res.Trials[1]; f.Failure != core.BenchFailed || len(f.Figures) != 1 || f.Figures["requested"] != 20 || f.Sources[0].Position != "line 27" {
+		t.Errorf("crashed run: %s, figures %v, %s", f.Failure, f.Figures, f.Sources[0].Position)
+	}
+	// The last command has no result and no error: the log may end too early.
+	if len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Message, "without a result (max_concurrency 8") {
 		t.Errorf("skipped: %v", res.Skipped)
 	}
 }
@@ -58,17 +70,22 @@ func TestNoSecret(t *testing.T) {
 func TestReadChoosesFormat(t *testing.T) {
 	ctx := context.Background()
 	for _, tt := range []struct{ name, content, want string }{
-		{"archive.zip", "PK\x03\x04\x00\x00\x00", "unknown content: looked for printed"},
-		{"empty.log", "", "unknown content: looked for printed"},
-		{"notes.txt", "no block here\n", "no result found: looked for printed"},
+		{"archive.zip", "PK\x03\x04\x00\x00\x00", "read archive.zip: zip archive: invalid: unpack it first"},
+		{"picture.png", "\x89PNG\r\n\x1a\n\x00\x00", "unknown content: looked for exports of sweepbook"},
+		{"empty.log", "", "unknown content: looked for exports of sweepbook"},
+		{"notes.txt", "no block here\n", "no result found: looked for exports of sweepbook"},
+		{"settings.json", `{"a": 1}`, "unknown content: JSON without a known result: looked for"},
 	} {
 		res, err := ingest.Read(ctx, tt.name, strings.NewReader(tt.content), ingest.Options{})
+		if err != nil && strings.HasPrefix(err.Error(), tt.want) {
+			continue
+		}
 		if err != nil || len(res.Trials) != 0 || len(res.Skipped) != 1 || !strings.HasPrefix(res.Skipped[0].Message, tt.want) {
 			t.Errorf("%s: %v, %+v", tt.name, err, res)
 		}
 	}
 	_, err := ingest.Read(ctx, "x", strings.NewReader("x"), ingest.Options{Format: "parquet"})
-	if err == nil || !strings.Contains(err.Error(), `format "parquet": invalid: known are serving-block`) {
+	if err == nil || !strings.Contains(err.Error(), `format "parquet": invalid: known are records, `) {
 		t.Errorf("a format that does not exist: %v", err)
 	}
 }

@@ -11,63 +11,103 @@ import (
 // format is one kind of content. A new kind is one more entry in formats.
 type format struct {
 	name     string
-	looksFor string // completes "looked for …"
+	looksFor string // completes "looked for …"; "" where another entry says it
 	// match reports whether the content is of this kind, from its first bytes
-	// (UTF-8) and the file's base name.
-	match func(head []byte, name string) bool
+	// (UTF-8) and the source's name and options.
+	match func(head []byte, in *input) bool
 	read  func(in *input, out *collector) error
+
+	// A kind of JSON object has these two instead: is tells the kind by the keys of
+	// an object, object makes a record of one. Objects of several kinds may stand
+	// in one file.
+	is     func(o *object) bool
+	object func(r *objectReader, o *object)
 }
 
-// formats lists the kinds in the order in which they are tried: text that is
-// nothing more special comes last.
+// servingBlock is the format of printed text.
+const servingBlock = "serving-block"
+
+// formats lists the kinds in the order in which they are tried: the special ones
+// first, text that is nothing more special last.
 func formats() []format {
 	return []format{
 		{
 			name:     "records",
 			looksFor: `exports of sweepbook ("sweepbook":1 in each line)`,
-			match: func(head []byte, _ string) bool {
+			match: func(head []byte, _ *input) bool {
 				return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(`{"sweepbook":`))
 			},
 			read: readRecords,
 		},
+		{name: "vllm-pytorch-twin", match: isTwin, read: skipTwin},
+		{name: "vllm-sweep-failure", is: isSweepFailure, object: readSweepFailure},
+		{name: "llm-optimizer-jsonl", is: isLLMOptimizer, object: readLLMOptimizer},
+		{name: "guidellm-json", is: isGuidellmReport, object: readGuidellmReport},
+		{name: "trtllm-json", is: isTRTLLMResult, object: readTRTLLMResult},
+		{name: "sglang-jsonl", is: isSGLangResult, object: readSGLangResult},
+		{name: "vllm-json", is: isVLLMResult, object: readVLLMResult},
+		{name: "json", looksFor: "result JSON of vllm bench serve and sweep, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm and llm-optimizer", match: looksLikeJSON, read: readObjects},
+		{name: "table", looksFor: "CSV and Markdown tables with a known column", match: looksLikeTable, read: readTable},
 		{
-			name:     "serving-block",
+			name:     servingBlock,
 			looksFor: `printed "Serving Benchmark Result" blocks (vllm bench serve, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm reprints)`,
-			match:    func(head []byte, _ string) bool { return looksLikeText(head) },
+			match:    func(head []byte, _ *input) bool { return looksLikeText(head) },
 			read:     readServingBlocks,
 		},
 	}
 }
 
+// Formats lists the names that Options.Format takes.
+func Formats() []string {
+	var names []string
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func unknownFormat(name string) error {
+	return fmt.Errorf("format %q: %w: known are %s", name, core.ErrInvalid, strings.Join(Formats(), ", "))
+}
+
 // chooseFormat gives the forced format, the one that matches, or nil.
 func chooseFormat(in *input) (*format, error) {
 	all := formats()
-	if in.opt.Format != "" {
-		var names []string
+	if forced := in.forced(); forced != "" {
 		for i := range all {
-			if all[i].name == in.opt.Format {
-				return &all[i], nil
+			if all[i].name == forced {
+				return all[i].whole(), nil
 			}
-			names = append(names, all[i].name)
 		}
-		return nil, fmt.Errorf("format %q: %w: known are %s", in.opt.Format, core.ErrInvalid, strings.Join(names, ", "))
+		return nil, unknownFormat(forced)
 	}
 	head, err := in.head()
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
-		if all[i].match(head, in.name) {
+		if all[i].match != nil && all[i].match(head, in) {
 			return &all[i], nil
 		}
 	}
 	return nil, nil
 }
 
+// whole is a format that reads a file of nothing but this kind.
+func (f format) whole() *format {
+	if f.object != nil {
+		kind := f
+		f.read = func(in *input, out *collector) error { return readObjectsAs(&kind, in, out) }
+	}
+	return &f
+}
+
 func lookedFor() string {
 	var what []string
 	for _, f := range formats() {
-		what = append(what, f.looksFor)
+		if f.looksFor != "" {
+			what = append(what, f.looksFor)
+		}
 	}
 	return strings.Join(what, "; ")
 }

@@ -2,71 +2,182 @@ package ingest_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
+	"encoding/json"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/ingest"
 )
 
-// FuzzRead: whatever the bytes, nothing panics, no figure is unbounded, every
-// trial is fit to be stored, every header is accounted for, and reading again
-// gives the same.
+// FuzzRead: whatever the bytes, some format or none takes them, and something is
+// said of them.
 func FuzzRead(f *testing.F) {
-	paths, err := filepath.Glob(filepath.Join("testdata", "fixtures", "*"))
-	if err != nil || len(paths) == 0 {
-		f.Fatal("no fixtures")
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-	}
+	addFixtures(f, "*")
 	f.Add([]byte("# random 4K input\n" + printedBlock(5, 4000, 20)))
 	f.Add([]byte("dataset_name: x\nrequest_rate: inf\n--a={\"b\":1}\n" + printedBlock(5, 1, 1, "Mean Latency(s): 1e308", "P99.9 TTFT (ms): NaN")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		res, err := ingest.Read(context.Background(), "fuzz.log", bytes.NewReader(data), ingest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tr := range res.Trials {
-			if err := tr.Validate(); err != nil {
-				t.Error(err)
-			}
-			for name, v := range tr.Figures {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					t.Errorf("%s is %v", name, v)
-				}
-			}
-			for name, v := range tr.Extra {
-				if math.IsNaN(v.Num) || math.IsInf(v.Num, 0) {
-					t.Errorf("extra.%s is %v", name, v)
-				}
-			}
-			if tr.Study == "" || len(tr.Sources) != 1 || tr.Sources[0].SHA256 == "" {
-				t.Errorf("study %q, sources %v", tr.Study, tr.Sources)
-			}
-		}
+		res := readTwice(t, "fuzz.log", data, ingest.Options{})
 		if len(res.Trials)+len(res.Skipped)+len(res.Errors) == 0 {
 			t.Error("nothing imported and nothing said")
 		}
-		headers := strings.Count(string(data), "\n============ Serving Benchmark Result ============\n")
-		if n := len(res.Trials) + len(res.Skipped) + len(res.Errors); n < headers {
-			t.Errorf("%d headers, %d records and notes", headers, n)
-		}
-		again, err := ingest.Read(context.Background(), "fuzz.log", bytes.NewReader(data), ingest.Options{})
-		if err != nil || len(again.Trials) != len(res.Trials) {
-			t.Fatalf("a second reading gave %d trials instead of %d (%v)", len(again.Trials), len(res.Trials), err)
-		}
-		for i := range res.Trials {
-			if res.Trials[i].ID != again.Trials[i].ID || describe(res.Trials[i], true) != describe(again.Trials[i], true) {
-				t.Error("a second reading gave another trial")
-			}
+	})
+}
+
+// FuzzServingBlock: every header is a record, whatever stands around it.
+func FuzzServingBlock(f *testing.F) {
+	addFixtures(f, "*.txt", "*.log", "*.md", "*.py")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		res := readTwice(t, "fuzz.txt", data, ingest.Options{Format: "serving-block"})
+		if n := strings.Count(string(data), "\n============ Serving Benchmark Result ============\n"); res.Records < n {
+			t.Errorf("%d headers, %d records", n, res.Records)
 		}
 	})
+}
+
+// One target for each further format. All share the properties of readTwice.
+
+func FuzzVLLMResult(f *testing.F)   { fuzzFormat(f, "vllm-json", "vllm-*.json", "trtllm-*.json") }
+func FuzzSGLang(f *testing.F)       { fuzzFormat(f, "sglang-jsonl", "sglang-*.jsonl") }
+func FuzzTRTLLM(f *testing.F)       { fuzzFormat(f, "trtllm-json", "trtllm-*.json") }
+func FuzzGuidellm(f *testing.F)     { fuzzFormat(f, "guidellm-json", "guidellm-*.json") }
+func FuzzLLMOptimizer(f *testing.F) { fuzzFormat(f, "llm-optimizer-jsonl", "llm-optimizer.jsonl") }
+func FuzzSweepFailure(f *testing.F) { fuzzFormat(f, "vllm-sweep-failure", "sweep-failure.json") }
+func FuzzJSON(f *testing.F)         { fuzzFormat(f, "json", "*.json", "*.jsonl") }
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		res, err := ingest.Read(context.Background(), "fuzz.ndjson", bytes.NewReader(data), ingest.Options{Format: "records"})
+		checkResult(t, res, err)
+	})
+}
+
+func FuzzTable(f *testing.F) {
+	addFixtures(f, "measured.*")
+	f.Add([]byte("a;TTFT p99 [s]\n1;2\n"))
+	m := &ingest.Mapping{Columns: map[string]string{"a": "total_tps", "b": "status", "c": "args.x", "d": "started_at"}, Units: map[string]string{"a": "k", "tpot": "s"}, Set: map[string]string{"gpus": "2"}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readTwice(t, "fuzz.csv", data, ingest.Options{Format: "table"})
+		readTwice(t, "fuzz.csv", data, ingest.Options{Format: "table", Mapping: m})
+		readTwice(t, "fuzz.json", data, ingest.Options{Format: "json", Mapping: m})
+	})
+}
+
+// FuzzPattern: no pattern and no path panics, and what a pattern accepts can be
+// set.
+func FuzzPattern(f *testing.F) {
+	f.Add("{gpu}/{model}_tp{tp}_c{concurrency}/*.json", "h100/q_tp2_c8/a.json")
+	f.Add("{args.x}{}?*[({extra.y}", "a/b")
+	data := `{"backend": "x", "duration": 1, "completed": 1, "request_throughput": 1}`
+	f.Fuzz(func(t *testing.T, pattern, path string) {
+		if ingest.CheckPattern(pattern) != nil {
+			return
+		}
+		res, err := ingest.Read(context.Background(), path, strings.NewReader(data), ingest.Options{Pattern: pattern, Format: "vllm-json"})
+		if pattern == "" || err != nil {
+			t.Fatalf("an accepted pattern is refused: %v", err)
+		}
+		checkResult(t, res, err)
+	})
+}
+
+func addFixtures(f *testing.F, globs ...string) {
+	n := 0
+	for _, glob := range globs {
+		paths, err := filepath.Glob(filepath.Join("testdata", "fixtures", glob))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+			n++
+		}
+	}
+	if n == 0 {
+		f.Fatalf("no fixtures %v", globs)
+	}
+}
+
+func fuzzFormat(f *testing.F, format string, globs ...string) {
+	addFixtures(f, globs...)
+	f.Fuzz(func(t *testing.T, data []byte) { readTwice(t, "fuzz", data, ingest.Options{Format: format}) })
+}
+
+// readTwice reads whatever the bytes are: nothing panics, the result is sound, and
+// reading again gives the same.
+func readTwice(t *testing.T, name string, data []byte, opt ingest.Options) ingest.Result {
+	t.Helper()
+	res, err := ingest.Read(context.Background(), name, bytes.NewReader(data), opt)
+	if compressed(err) {
+		return ingest.Result{Skipped: make([]ingest.Note, 1)}
+	}
+	checkResult(t, res, err)
+	for _, tr := range res.Trials {
+		if tr.Study == "" || len(tr.Sources) != 1 || tr.Sources[0].SHA256 == "" {
+			t.Errorf("study %q, sources %v", tr.Study, tr.Sources)
+		}
+	}
+	again, err := ingest.Read(context.Background(), name, bytes.NewReader(data), opt)
+	if err != nil || len(again.Trials) != len(res.Trials) {
+		t.Fatalf("a second reading gave %d trials instead of %d (%v)", len(again.Trials), len(res.Trials), err)
+	}
+	for i := range res.Trials {
+		if res.Trials[i].ID != again.Trials[i].ID || describe(res.Trials[i], true) != describe(again.Trials[i], true) {
+			t.Error("a second reading gave another trial")
+		}
+	}
+	return res
+}
+
+// compressed: bytes that look like an archive are refused as a whole.
+func compressed(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "gzip") || strings.Contains(err.Error(), "unpack it first") || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.As(err, new(flate.CorruptInputError)))
+}
+
+// checkResult holds what is true of every result: records are accounted for, every
+// trial is fit to be stored, nothing is infinite, no text holds control characters
+// of a terminal, and what is kept is bounded.
+func checkResult(t *testing.T, res ingest.Result, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAccount(t, "fuzz", res)
+	finite := func(name string, f float64) {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			t.Errorf("%s is %v", name, f)
+		}
+	}
+	for _, tr := range res.Trials {
+		if err := tr.Validate(); err != nil {
+			t.Error(err)
+		}
+		for name, v := range tr.Figures {
+			finite(name, v)
+		}
+		for name, v := range tr.Extra {
+			finite("extra."+name, v.Num)
+			if strings.ContainsRune(v.Text, 0x1b) {
+				t.Errorf("extra.%s holds an escape code", name)
+			}
+		}
+		if len(tr.Extra) > 200 || len(tr.Setup.Config.Knobs) > 1000 {
+			t.Errorf("%d extras, %d knobs", len(tr.Extra), len(tr.Setup.Config.Knobs))
+		}
+		if _, err := json.Marshal(core.Record{Format: 1, Trial: tr, Samples: res.Samples[tr.ID]}); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -18,8 +18,16 @@ import (
 // Options say how a file is read. The zero value is useful.
 type Options struct {
 	Study  string    // name of the study instead of the one that the source says
-	Format string    // a reader's name ("serving-block") instead of detection by content
+	Format string    // a reader's name (see Formats) instead of detection by content
 	Now    time.Time // recorded as the time of the import; zero is not recorded
+	// Pattern takes fields from the end of paths, "{gpu}/{model}_tp{tp}/*.json"; see
+	// CheckPattern.
+	Pattern string
+	// Mapping says what files do not say of themselves. It outranks sidecars.
+	Mapping *Mapping
+	// Sidecar decodes the import.yaml that stands in the folder of a file, or above
+	// it within the named folder. Nil leaves sidecars unread.
+	Sidecar func(data []byte) (*Mapping, error)
 }
 
 // Result is what one file gave.
@@ -34,6 +42,13 @@ type Result struct {
 	Skipped []Note
 	// Errors are records that should have been read and could not be.
 	Errors []Note
+	// Warnings tell of something odd in records that were read: a path that
+	// disagrees with its file, requests with impossible times, a column without a unit.
+	Warnings []Note
+	// Records counts what was met: it is always len(Trials) + Left + Rejected.
+	// Left are records that are no result (their notes are in Skipped), Rejected
+	// those that could not be read (in Errors). Notes end at a thousand, counts do not.
+	Records, Left, Rejected int
 }
 
 // Note says something of a place in a file. Line is 1-based, 0 for the whole file.
@@ -50,10 +65,14 @@ func (n Note) String() string {
 	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
 }
 
-// File reads one file. An error means that the file could not be read at all;
-// what is wrong with single records stands in the Result, which then still holds
-// the good ones.
+// File reads one file, with the sidecar and the server's log or script beside it.
+// An error means that the file could not be read at all; what is wrong with single
+// records stands in the Result, which then still holds the good ones.
 func File(ctx context.Context, path string, opt Options) (Result, error) {
+	return readPath(ctx, path, &neighbourhood{opt: opt})
+}
+
+func readPath(ctx context.Context, path string, around *neighbourhood) (Result, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Result{}, fmt.Errorf("read results: %w", err)
@@ -62,31 +81,48 @@ func File(ctx context.Context, path string, opt Options) (Result, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return Result{}, fmt.Errorf("read results: %s: %w: a folder; walk it instead", path, core.ErrInvalid)
 	}
-	return Read(ctx, path, f, opt)
+	s, err := around.of(path)
+	if err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	}
+	return read(ctx, s, f, around.opt)
 }
 
 // Read reads one source of results to its end. name is its path or a made-up
 // name: the base name goes into the trials' sources, the stem names the study
-// where the text itself does not.
+// where the text itself does not, and a pattern is matched with it.
 func Read(ctx context.Context, name string, r io.Reader, opt Options) (Result, error) {
-	base := filepath.Base(name)
+	s, err := ofName(name, opt)
+	if err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", filepath.Base(name), err)
+	}
+	return read(ctx, s, r, opt)
+}
+
+func read(ctx context.Context, around *surroundings, r io.Reader, opt Options) (Result, error) {
+	base := filepath.Base(around.path)
 	sum := sha256.New()
 	raw := &contextReader{ctx: ctx, r: io.TeeReader(r, sum)}
-	in := &input{name: base, text: bufio.NewReaderSize(decodeText(raw), 64<<10), opt: opt}
-	out := &collector{file: base}
+	fail := func(err error) (Result, error) { return Result{}, fmt.Errorf("read %s: %w", base, err) }
+	plain, name, err := unpack(raw, base)
+	if err != nil {
+		return fail(err)
+	}
+	in := &input{name: name, path: around.path, text: bufio.NewReaderSize(decodeText(plain), 64<<10), opt: opt, mapping: around.mapping}
+	out := &collector{file: base, around: around}
 
 	f, err := chooseFormat(in)
 	if err != nil {
-		return Result{}, fmt.Errorf("read %s: %w", base, err)
+		return fail(err)
 	}
 	if f == nil {
 		out.skip(0, "unknown content: looked for "+lookedFor())
 	} else if err := f.read(in, out); err != nil {
-		return Result{}, fmt.Errorf("read %s: %w", base, err)
+		return fail(err)
 	}
 	// The source is named by the whole file, so the rest is read too.
 	if _, err := io.Copy(io.Discard, raw); err != nil {
-		return Result{}, fmt.Errorf("read %s: %w", base, err)
+		return fail(err)
 	}
 	return out.finish(hex.EncodeToString(sum.Sum(nil)), opt), nil
 }

@@ -16,9 +16,19 @@ const headBytes = 8 << 10
 // input is a source of results as its format sees it: UTF-8 without byte order
 // mark, read once from front to back.
 type input struct {
-	name string // base name
-	text *bufio.Reader
-	opt  Options
+	name    string // base name, without the ending of a compressed file
+	path    string // as given
+	text    *bufio.Reader
+	opt     Options
+	mapping *Mapping
+}
+
+// forced is the format that a person names, "" for detection.
+func (in *input) forced() string {
+	if in.opt.Format == "" && in.mapping != nil {
+		return in.mapping.Format
+	}
+	return in.opt.Format
 }
 
 // head gives the first bytes without consuming them.

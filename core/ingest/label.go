@@ -22,6 +22,7 @@ const (
 	toLimit   // the load's concurrency
 	toRate    // the load's request rate
 	toBackend // text
+	toField   // a setting, by the name of its field
 )
 
 // rows are the printed labels by their normal form (see normalLabel).
@@ -63,6 +64,11 @@ var rows = map[string]place{
 	"mean request ar":                     {kind: toExtra, name: "mean_request_ar"},
 	"input throughput(inputs/s)":          {kind: toExtra, name: "inputs_per_s"},
 	"streaming continuity ok rate":        {kind: toExtra, name: "streaming_continuity_ok_rate", scale: 0.01},
+	"probe requests completed":            {kind: toExtra, name: "probe_completed"},
+	"probe requests failed":               {kind: toExtra, name: "probe_failed"},
+	"median probe e2el(ms)":               {kind: toExtra, name: "probe_median_e2el_ms"},
+	"p99 probe e2el(ms)":                  {kind: toExtra, name: "probe_p99_e2el_ms"},
+	"max probe e2el(ms)":                  {kind: toExtra, name: "probe_max_e2el_ms"},
 }
 
 var (

@@ -12,6 +12,10 @@ var (
 	lineNumber  = regexp.MustCompile(`^\d{1,6}(?:\t|:\s?|\s*\|\s?|\s{2,})([^\d\s].*)$`)
 	composeName = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*\s*\|\s`)
 	timestamp   = regexp.MustCompile(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?\s*`)
+	syslogName  = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:\S+ )?[\w./-]+(?:\[\d+\])?: `)
+	clockTime   = regexp.MustCompile(`^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?\s+`)
+	streamName  = regexp.MustCompile(`^(?:std(?:out|err) [FP] |<std(?:out|err)>:\s?)`)
+	rankNumber  = regexp.MustCompile(`^\[\d+,\d+\](?:<std(?:out|err)>)?:\s?`)
 	processName = regexp.MustCompile(`^\([A-Za-z_][\w-]*(?: [\w-]+=[^\s)]+)+\)\s*`)
 	rankName    = regexp.MustCompile(`^\[(?:rank|pod|node|worker|default)[^\]]*\]:?\s*`)
 	logLevel    = regexp.MustCompile(`^(?:INFO|WARNING|WARN|ERROR|DEBUG)\b:?\s+(?:\d\d-\d\d \d\d:\d\d:\d\d\s*)?(?:\[[^\]]*\]:?\s*)*`)
@@ -43,19 +47,32 @@ func cutPrefix(text string) (rest string, log bool) {
 	case c == '(':
 		return try(processName), true
 	case c == '[':
-		if cut := try(timestamp); cut != text {
-			return cut, true
+		for _, re := range []*regexp.Regexp{timestamp, rankNumber, clockTime} {
+			if cut := try(re); cut != text {
+				return cut, true
+			}
 		}
 		return try(rankName), true
 	case c >= '0' && c <= '9':
 		if m := lineNumber.FindStringSubmatch(text); m != nil {
 			return m[1], false
 		}
-		if cut := try(timestamp); cut != text {
+		for _, re := range []*regexp.Regexp{timestamp, clockTime} {
+			if cut := try(re); cut != text {
+				return cut, true
+			}
+		}
+	case c == 's' || c == '<':
+		if cut := try(streamName); cut != text {
 			return cut, true
 		}
 	case c == 'I' || c == 'W' || c == 'E' || c == 'D':
 		if cut := try(logLevel); cut != text {
+			return cut, true
+		}
+	}
+	if c := text[0]; c >= 'A' && c <= 'Z' && len(text) > 15 && text[3] == ' ' && text[9] == ':' {
+		if cut := try(syslogName); cut != text {
 			return cut, true
 		}
 	}

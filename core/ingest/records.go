@@ -23,6 +23,7 @@ func readRecords(in *input, out *collector) error {
 		text, err := recordLine(in.text)
 		switch {
 		case errors.Is(err, errLongRecord):
+			out.begin()
 			out.fail(line, err.Error())
 			continue
 		case err != nil && !errors.Is(err, io.EOF):
@@ -32,12 +33,16 @@ func readRecords(in *input, out *collector) error {
 			readRecord(text, line, out)
 		}
 		if err != nil {
+			if out.met == 0 {
+				out.skip(0, "no record in it")
+			}
 			return nil
 		}
 	}
 }
 
 func readRecord(text []byte, line int, out *collector) {
+	out.begin()
 	var rec core.Record
 	switch err := json.Unmarshal(text, &rec); {
 	case err != nil:

@@ -131,7 +131,7 @@ func sizeValue(s string) (float64, bool) {
 // Addresses, names, paths of logs and secrets are not.
 func isKnob(name string) bool {
 	switch name {
-	case "host", "port", "uds", "served_model_name", "tokenizer", "tokenizer_path", "download_dir", "root_path", "nccl_port",
+	case "model_tag", "host", "port", "uds", "served_model_name", "tokenizer", "tokenizer_path", "download_dir", "root_path", "nccl_port",
 		"dist_init_addr", "node_rank", "master_addr", "master_port", "data_parallel_address", "data_parallel_rpc_port",
 		"allowed_origins", "allowed_methods", "allowed_headers", "allow_credentials", "otlp_traces_endpoint", "v",
 		"api_key", "api_keys", "admin_api_key", "hf_token", "metadata_server_port", "log", "show_time_cost", "help":

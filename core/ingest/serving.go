@@ -16,7 +16,8 @@ type servingReader struct {
 	in  *input
 	out *collector
 
-	block     *block // the open one
+	block     *block  // the open one
+	beside    *beside // or several, side by side
 	study     string
 	titled    bool // the first line has been judged
 	terminal  bool // a captured terminal or log: bare lines are no headings
@@ -39,6 +40,7 @@ type servingReader struct {
 	expect    expectation
 	printed   printed
 	traceback bool
+	failure   string // its last line
 	joined    line   // the first line of a command that goes on
 	body      []byte // its text so far
 	joining   bool
@@ -50,6 +52,7 @@ type servingReader struct {
 type printed struct {
 	limit, rate, burstiness string
 	progressTotal           float64
+	errors                  []string // of single requests
 }
 
 func readServingBlocks(in *input, out *collector) error {
@@ -76,6 +79,12 @@ func readServingBlocks(in *input, out *collector) error {
 
 // line hands a line to the open block or to the context.
 func (r *servingReader) line(l line) {
+	if r.beside != nil && r.beside.take(l) {
+		return
+	}
+	if r.beside != nil {
+		r.finishBeside()
+	}
 	if r.block == nil {
 		r.outside(l)
 		return
@@ -89,6 +98,30 @@ func (r *servingReader) line(l line) {
 		for _, l := range rest {
 			r.line(l)
 		}
+	}
+}
+
+// open begins a block, or several that stand side by side.
+func (r *servingReader) open(l line) {
+	if b := newBeside(l); b != nil {
+		r.beside = b
+		for range b.blocks {
+			r.out.begin()
+		}
+		return
+	}
+	r.out.begin()
+	r.block = newBlock(l)
+}
+
+// finishBeside finishes blocks that stood side by side, from left to right. They
+// answer what was asked before the first of them.
+func (r *servingReader) finishBeside() {
+	b := r.beside
+	r.beside = nil
+	for _, one := range b.blocks {
+		r.block = one
+		r.finishBlock()
 	}
 }
 
@@ -108,7 +141,7 @@ func (r *servingReader) outside(l line) {
 		r.endParagraph()
 		r.titled = true
 		r.progress(l.text)
-		r.block = newBlock(l)
+		r.open(l)
 		return
 	}
 	more := strings.HasSuffix(l.text, `\`)
@@ -139,12 +172,14 @@ func (r *servingReader) endJoin() {
 }
 
 var (
-	preamble    = regexp.MustCompile(`^(Traffic request rate|Maximum request concurrency|Burstiness factor):\s*(\S+)`)
-	progressBar = regexp.MustCompile(`\d{1,3}%\|.*?\| *\d+/(\d+) \[`)
-	profileKey  = regexp.MustCompile(`^(dataset_name|dataset_input_tokens|dataset_output_tokens|dataset_seed|request_rate|total_requests|max_concurrency)\s*:\s*(\S+)$`)
-	profileName = regexp.MustCompile(`(?i)^(?:профиль|profile)\s*:?\s+(\S.*)$`)
-	namespace   = regexp.MustCompile(`^Namespace\((.*)\)$`)
-	inlineFact  = regexp.MustCompile(`(?i)^(модель|model|оборудование|hardware|gpus?)\s*:\s*(\S.*)$`)
+	preamble     = regexp.MustCompile(`^(Traffic request rate|Maximum request concurrency|Burstiness factor):\s*(\S+)`)
+	progressBar  = regexp.MustCompile(`\d{1,3}%\|.*?\| *\d+/(\d+) \[`)
+	profileKey   = regexp.MustCompile(`^(dataset_name|dataset_input_tokens|dataset_output_tokens|dataset_seed|request_rate|total_requests|max_concurrency)\s*:\s*(\S+)$`)
+	profileName  = regexp.MustCompile(`(?i)^(?:профиль|profile)\s*:?\s+(\S.*)$`)
+	requestError = regexp.MustCompile(`^Error (\d{1,4}): (\S.*)$`)
+	errorCount   = regexp.MustCompile(`^Error type: (\S.*?), Count: (\d+) requests?$`)
+	namespace    = regexp.MustCompile(`^Namespace\((.*)\)$`)
+	inlineFact   = regexp.MustCompile(`(?i)^(модель|model|оборудование|hardware|gpus?)\s*:\s*(\S.*)$`)
 )
 
 // event says what a line outside of blocks means.
@@ -162,6 +197,11 @@ func (r *servingReader) event(l line) {
 		return
 	case strings.HasPrefix(text, "#") && markdownHeading.FindString(text) == "":
 		r.endParagraph()
+		if cmd, ok := parseCommand(l.no, strings.TrimLeft(text, "# ")); ok {
+			r.comment = nil
+			r.command(cmd) // behind the prompt of root, or noted by a person
+			return
+		}
 		r.commentLine(text)
 		return
 	}
@@ -224,6 +264,9 @@ func (r *servingReader) special(l line) bool {
 		}
 		return true
 	}
+	if strings.HasPrefix(text, "Error ") && r.errorLine(text) {
+		return true
+	}
 	if m := namespace.FindStringSubmatch(text); m != nil {
 		r.namespace(l.no, text, m[1])
 		return true
@@ -242,6 +285,20 @@ func (r *servingReader) special(l line) bool {
 		return true
 	}
 	return r.announcement(text)
+}
+
+// errorLine takes what tools print of failed requests before their block.
+func (r *servingReader) errorLine(text string) bool {
+	said := ""
+	if m := requestError.FindStringSubmatch(text); m != nil {
+		said = clip(m[2], 200)
+	} else if m := errorCount.FindStringSubmatch(text); m != nil {
+		said = clip(m[1], 60) + " ×" + m[2]
+	}
+	if said != "" && len(r.printed.errors) < 5 {
+		r.printed.errors = append(r.printed.errors, said)
+	}
+	return said != ""
 }
 
 // maxStatement is longer (in bytes) than any line that states a fact or announces
@@ -277,6 +334,9 @@ func (r *servingReader) announcement(text string) bool {
 // end closes what is open at the end of the text.
 func (r *servingReader) end() {
 	r.endJoin()
+	if r.beside != nil {
+		r.finishBeside()
+	}
 	if r.block != nil {
 		r.block.truncated = true
 		r.finishBlock()

@@ -40,6 +40,9 @@ func (r *servingReader) trial(b *block) (*core.Trial, core.Source) {
 		}
 		t.Extra["not_available"] = core.String(strings.Join(b.absent, ","))
 	}
+	if len(r.printed.errors) > 0 {
+		t.Extra["errors"] = core.String(maskSecrets(strings.Join(r.printed.errors, "; ")))
+	}
 	if b.truncated {
 		t.Extra["truncated"] = core.Bool(true)
 	}
@@ -50,7 +53,7 @@ func (r *servingReader) trial(b *block) (*core.Trial, core.Source) {
 		decimals = 2
 	}
 	return t, core.Source{
-		Position: fmt.Sprintf("line %d", b.line), Format: "serving-block", Tool: t.Setup.Tool, Decimals: decimals,
+		Position: fmt.Sprintf("line %d", b.line), Format: servingBlock, Tool: t.Setup.Tool, Decimals: decimals,
 		Raw: r.raw(b, a),
 	}
 }

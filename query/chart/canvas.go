@@ -145,11 +145,12 @@ func (c *canvas) dashedH(x0, x1, y float64, col color) {
 	}
 }
 
-func (c *canvas) polyline(col color, width float64, dash []float64, xy []float64) {
+// polyline draws lines two pixels wide from each point (x, y) to the next.
+func (c *canvas) polyline(col color, dash []float64, xy []float64) {
 	if len(xy) < 4 {
 		return
 	}
-	c.pen(noColor, col, width, dash)
+	c.pen(noColor, col, 2, dash)
 	c.r.MoveTo(px(xy[0]), px(xy[1]))
 	for i := 2; i+1 < len(xy); i += 2 {
 		c.r.LineTo(px(xy[i]), px(xy[i+1]))
@@ -194,8 +195,8 @@ func (c *canvas) shape(i int, x, y, s float64, col color) {
 
 // cross marks a place where a value should be and is not.
 func (c *canvas) cross(x, y, s float64, col color) {
-	c.polyline(col, 2, nil, []float64{x - s, y - s, x + s, y + s})
-	c.polyline(col, 2, nil, []float64{x - s, y + s, x + s, y - s})
+	c.polyline(col, nil, []float64{x - s, y - s, x + s, y + s})
+	c.polyline(col, nil, []float64{x - s, y + s, x + s, y - s})
 }
 
 // align says which part of a text lies at x.

@@ -170,7 +170,7 @@ func svgText(t *testing.T, name string, data []byte) []string {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	for {
 		tok, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return texts
 		}
 		if err != nil {

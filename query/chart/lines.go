@@ -177,7 +177,7 @@ func (p *lines) legend() []key {
 	if len(p.series) > 1 || p.series[0].name != "" && p.series[0].name != p.line(p.fig.Title) {
 		for i, l := range p.series {
 			keys = append(keys, key{orName(l.name, "(no name)"), func(c *canvas, x, y float64) {
-				c.polyline(palette[i], 2, dashes(i), []float64{x, y, x + keyWidth, y})
+				c.polyline(palette[i], dashes(i), []float64{x, y, x + keyWidth, y})
 				c.marker(i, x+keyWidth/2, y, 4, palette[i])
 			}})
 		}
@@ -258,7 +258,7 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 	col := palette[i]
 	var run []float64
 	flush := func() {
-		c.polyline(col, 2, dashes(i), run)
+		c.polyline(col, dashes(i), run)
 		run = nil
 	}
 	for _, at := range l.stops {

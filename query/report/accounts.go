@@ -79,6 +79,16 @@ func (b *builder) reproduce() error {
 	if b.def != nil {
 		b.add(block{paragraph: plainText("The study runs again with ").code("sweepbook run").plain(" and its study file.")})
 	}
+	if base := b.baseline; base != nil && (b.winner == nil || base.config != b.winner.config) {
+		d, err := b.details(base.trial)
+		if err != nil {
+			return err
+		}
+		if d.Serve != "" || d.Bench != "" {
+			b.add(block{paragraph: plainText("The baseline runs with these commands, the recommendation with those above:")},
+				block{command: strings.TrimSpace(d.Serve + "\n" + d.Bench)})
+		}
+	}
 	b.add(block{paragraph: plainText("Every figure above is the answer to one of these questions:")})
 	var lines []string
 	for _, q := range b.queries {

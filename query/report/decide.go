@@ -8,12 +8,11 @@ import (
 	"github.com/sweepbook/sweepbook/query/chart"
 )
 
-// repeats asks for the setups of the deciding workload that pass a condition: the
+// repeats asks for the setups of the deciding workload that pass some conditions: the
 // trials of one setup at one load are repeats, and their figures are medians.
-func (b *builder) repeats(cond string) ([]setup, error) {
-	a, err := b.ask("show count() as n, median(" + b.obj.value + ") as objective, median(success_rate) as success_rate, " +
-		"max(findings) as findings, min(number) as number" +
-		where(b.scope, b.decided(), `status == "ok"`, cond) + " by model, config, setup, engine, " + loadFields)
+func (b *builder) repeats(conds ...string) ([]setup, error) {
+	a, err := b.ask("show count() as n, " + b.medians() + where(append([]string{b.scope, b.decided(), `status == "ok"`}, conds...)...) +
+		" by model, config, setup, engine, " + loadFields)
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +23,19 @@ func (b *builder) repeats(cond string) ([]setup, error) {
 	return out, nil
 }
 
-// decide writes the recommendation: the winner of the objective on the deciding
-// workload, beside the baseline at the same load.
+// medians are the columns of a setup's figures over its repeats: medians, the worst of
+// findings and severities.
+func (b *builder) medians() string {
+	s := "median(" + b.obj.value + ") as objective, median(duration_tps) as duration, median(success_rate) as success_rate, " +
+		"median(output_tps) as output_tps, median(gpus) as gpus, max(findings) as findings, min(number) as number"
+	if _, ok := core.LookupField("severity." + b.obj.value); ok {
+		s += ", max(severity." + b.obj.value + ") as severity"
+	}
+	return s
+}
+
+// decide settles the winner of the objective on the deciding workload and the baseline
+// at the same load, and writes the decision.
 func (b *builder) decide() error {
 	a, err := b.ask(b.obj.ask(b.scope, b.decided()))
 	if err != nil {
@@ -35,18 +45,8 @@ func (b *builder) decide() error {
 	if a.Column(b.obj.name) < 0 {
 		return fmt.Errorf("objective %q: %w: the answer has no column %q", a.Query, core.ErrInvalid, b.obj.name)
 	}
-	b.heading(2, "Recommendation")
-	asked := plainText("Objective: ").code(b.obj.ask())
-	if b.decideOn != "" {
-		asked = asked.plain(", decided on the workload ").code(b.decideOn)
-		if b.decideLoad != "" {
-			asked = asked.plain(" at the load ").code(b.decideLoad)
-		}
-		if b.def == nil && (b.opt.DecideOn == "" || b.decideLoad != "") {
-			asked = asked.plain(", which has the most measured trials")
-		}
-	}
-	b.add(block{paragraph: asked.plain(".")})
+	b.heading(2, "Decision")
+	b.add(block{paragraph: b.asked()})
 	if len(a.Rows) == 0 {
 		b.add(block{notice: strongText("No trial qualifies. ").plain("Nothing is recommended; what was left out and why stands below.")})
 		return b.pickBaseline()
@@ -57,16 +57,84 @@ func (b *builder) decide() error {
 	if err := b.pickBaseline(); err != nil {
 		return err
 	}
-	b.recommend()
-	if err := b.commands(); err != nil {
+	if b.winner == nil {
+		b.voidNotice()
+		b.add(block{notice: strongText("Nothing is recommended. ").plain("No trial that qualifies has a figure which may be believed.")})
+		return nil
+	}
+	if err := b.measureNoise(); err != nil {
 		return err
 	}
-	b.ties()
+	if err := b.readPairs(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{b.recommend, b.cost, b.quality, b.otherwise, b.commands, b.versions} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
+// asked says which question decides.
+func (b *builder) asked() text {
+	t := plainText("Objective: ").code(b.obj.ask())
+	if b.decideOn != "" {
+		t = t.plain(", decided on the workload ").code(b.decideOn)
+		if b.decideLoad != "" {
+			t = t.plain(" at the load ").code(b.decideLoad)
+		}
+		if b.def == nil && (b.opt.DecideOn == "" || b.decideLoad != "") {
+			t = t.plain(", which has the most measured trials")
+		}
+	}
+	return t.plain(".")
+}
+
+// soundRow is the best row that may be believed where the first must not be.
+func (b *builder) soundRow() []core.Value {
+	if b.decision.SoundWinner != nil {
+		return b.decision.SoundWinner
+	}
+	for _, g := range b.decision.Groups {
+		if g.First == 0 && g.Last > 0 {
+			return g.Sound
+		}
+	}
+	return nil
+}
+
+// figureOf reads one row of the decision.
+func (b *builder) figureOf(row []core.Value) (number, id string, value core.Value) {
+	get := func(name string) core.Value {
+		if i := b.decision.Column(name); i >= 0 {
+			return row[i]
+		}
+		return core.Missing()
+	}
+	return get("number").String(), get("id").String(), get(b.obj.name)
+}
+
+// severityAt is that of the worst finding on the ranked figure of a row.
+func (b *builder) severityAt(row int) core.Severity {
+	if row < len(b.decision.Severity) {
+		return b.decision.Severity[row]
+	}
+	return 0
+}
+
+// pickWinner takes the first row of the decision, unless its figure is void: such a
+// figure may not decide, and the best sound row stands in its place.
 func (b *builder) pickWinner() error {
-	id := b.decision.text(0, "id")
+	row := b.decision.Rows[0]
+	if sound := b.soundRow(); b.severityAt(0) == core.SeverityVoid {
+		b.voided = row
+		if sound == nil {
+			return nil
+		}
+		row = sound
+	}
+	_, id, value := b.figureOf(row)
 	one, err := b.ask("show config, setup, model, engine, option, role, success_rate, findings, number, " + loadFields + " where " + is("id", id))
 	if err != nil {
 		return err
@@ -75,7 +143,7 @@ func (b *builder) pickWinner() error {
 		return fmt.Errorf("trial %s: %w: the history changed while it was read", id, core.ErrConflict)
 	}
 	w := b.setup(one, 0)
-	w.trial, w.n, w.value = id, 1, b.decision.get(0, b.obj.name)
+	w.trial, w.n, w.value, w.single = id, 1, value, value
 	b.winner = &w
 	all, err := b.repeats(is("setup", w.hash))
 	if err != nil {
@@ -84,6 +152,9 @@ func (b *builder) pickWinner() error {
 	for _, s := range all {
 		if s.loadKey == w.loadKey && s.n > 1 {
 			b.winner.n, b.winner.value, b.winner.success, b.winner.findings = s.n, s.value, s.success, s.findings
+		}
+		if s.loadKey == w.loadKey {
+			b.winner.duration, b.winner.outputTPS, b.winner.gpus, b.winner.severity = s.duration, s.outputTPS, s.gpus, s.severity
 		}
 	}
 	return nil
@@ -167,79 +238,9 @@ func (s *setup) name() string {
 	return strings.TrimSpace(s.engine + " " + s.config)
 }
 
-func (b *builder) recommend() {
-	w, base := b.winner, b.baseline
-	lead := strongText("Recommended: ").code(w.name())
-	if w.passed != "" && w.passed != w.name() {
-		lead = lead.plain(", that is ").code(w.passed)
-	}
-	lead = lead.plain(fmt.Sprintf(" (configuration %s, trial #%s): ", w.config, w.number)).strong(withUnit(w.value, b.unit()))
-	if w.n > 1 {
-		lead = lead.plain(fmt.Sprintf(", median of %d repeats (the trial itself: %s)", w.n, withUnit(b.decision.get(0, b.obj.name), b.unit())))
-	}
-	switch {
-	case base == nil:
-		lead = lead.plain(". No trial on this workload and load is of a configuration marked as baseline, so no gain is given.")
-	case base.config == w.config:
-		lead = lead.plain(". That is the baseline itself: nothing that was tried is better.")
-	default:
-		lead = lead.plain(fmt.Sprintf(", %s over the baseline's %s.", percent(gain(w.value, base.value, b.better())), withUnit(base.value, b.unit())))
-	}
-	b.add(block{paragraph: lead})
-	if base == nil || base.config == w.config {
-		return
-	}
-	t := &table{columns: []column{{short: true}, {name: "configuration"}, {name: "load", short: true}, {name: "repeats", numeric: true}, {name: header(b.obj.name, b.unit()), numeric: true},
-		{name: "gain", numeric: true}, {name: "success_rate", numeric: true}, {name: "findings", numeric: true}}}
-	line := func(role string, s *setup, g string) row {
-		return row{cells: []text{plainText(role), codeText(s.name()), plainText(s.load.String()), plainText(fmt.Sprint(s.n)), number(s.value),
-			plainText(g), number(s.success), plainText(fmt.Sprint(s.findings))}}
-	}
-	best := line("recommended", w, percent(gain(w.value, base.value, b.better())))
-	best.best = true
-	t.rows = []row{line("baseline", base, ""), best}
-	b.add(block{table: t})
-}
-
 func withUnit(v core.Value, unit string) string {
 	if v.Kind != core.KindNumber {
 		return "unknown"
 	}
 	return strings.TrimSpace(chart.Number(v.Num) + " " + unit)
-}
-
-func (b *builder) commands() error {
-	d, err := b.details(b.winner.trial)
-	if err != nil {
-		return err
-	}
-	if d.Serve != "" {
-		b.add(block{paragraph: plainText("Server command:")}, block{command: d.Serve})
-	}
-	if d.Bench != "" {
-		b.add(block{paragraph: plainText("Benchmark command:")}, block{command: d.Bench})
-	}
-	return nil
-}
-
-// ties names the trials that do as well, and the best sound one when the winner's
-// figure is in doubt.
-func (b *builder) ties() {
-	a := b.decision
-	if s := a.SoundWinner; s != nil {
-		one := *a.Answer
-		one.Rows = append(one.Rows[:0:0], s)
-		r := &rows{&one}
-		b.add(block{notice: strongText("The winning figure is in doubt: ").plain(fmt.Sprintf(
-			"an audit finding touches it. The best sound trial is #%s with %s.", r.text(0, "number"), withUnit(r.get(0, b.obj.name), b.unit())))})
-	}
-	if len(a.Rows) < 2 {
-		return
-	}
-	var list []text
-	for i := 1; i < len(a.Rows); i++ {
-		list = append(list, plainText(fmt.Sprintf("trial #%s, %s, configuration %s: %s", a.text(i, "number"), a.text(i, "engine"), a.text(i, "config"),
-			withUnit(a.get(i, b.obj.name), b.unit()))))
-	}
-	b.add(block{paragraph: plainText("Beside it stand, as ties or next in rank:")}, block{list: list})
 }

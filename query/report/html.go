@@ -7,6 +7,7 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // HTML writes the report as one file: pictures are inlined, nothing is fetched,
@@ -51,12 +52,13 @@ func (r *Report) HTML() []byte {
 
 func (t *table) html(b *bytes.Buffer) {
 	b.WriteString("<div class=\"wide\"><table>")
+	classes := t.classes()
 	if slices.ContainsFunc(t.columns, func(c column) bool { return c.name != "" }) {
 		b.WriteString("<thead><tr>")
-		for _, c := range t.columns {
+		for i, c := range t.columns {
 			// Long names of fields may break behind an underscore.
 			name := strings.ReplaceAll(html.EscapeString(oneLine(c.name)), "_", "_<wbr/>")
-			fmt.Fprintf(b, "<th%s>%s</th>", class(c), name)
+			fmt.Fprintf(b, "<th%s>%s</th>", classes[i], name)
 		}
 		b.WriteString("</tr></thead>")
 	}
@@ -68,21 +70,37 @@ func (t *table) html(b *bytes.Buffer) {
 			b.WriteString("<tr>")
 		}
 		for i, c := range r.cells {
-			fmt.Fprintf(b, "<td%s>%s</td>", class(t.columns[i]), c.html())
+			fmt.Fprintf(b, "<td%s>%s</td>", classes[i], c.html())
 		}
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</tbody></table></div>\n")
 }
 
-func class(c column) string {
-	switch {
-	case c.numeric:
-		return ` class="n"`
-	case c.short:
-		return ` class="s"`
+// classes are those of the columns: numbers to the right, short texts never broken, long
+// ones with room enough that only what has no spaces is broken within a word.
+func (t *table) classes() []string {
+	const long = 24
+	out := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		longest := 0
+		for _, r := range t.rows {
+			n := 0
+			for _, s := range r.cells[i] {
+				n += utf8.RuneCountInString(s.text)
+			}
+			longest = max(longest, n)
+		}
+		switch {
+		case c.numeric:
+			out[i] = ` class="n"`
+		case c.short || longest <= long:
+			out[i] = ` class="s"`
+		default:
+			out[i] = ` class="l"`
+		}
 	}
-	return ""
+	return out
 }
 
 func (t text) html() string {
@@ -117,7 +135,7 @@ const style = `
 @media (prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a3abb5;--rule:#3a4048;--ground:#16181b;--tint:#212429;--best:#3a2f14;--notice:#f0b352}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-main{max-width:1100px;margin:0 auto;padding:24px 20px 64px}
+main{max-width:1240px;margin:0 auto;padding:24px 20px 64px}
 h1{font-size:1.8em;line-height:1.2;margin:.4em 0}
 h2{font-size:1.3em;margin:2em 0 .5em;padding-bottom:.2em;border-bottom:1px solid var(--rule)}
 h3{font-size:1.05em;margin:1.5em 0 .4em}
@@ -126,11 +144,12 @@ code{font:.88em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:
 pre{background:var(--tint);padding:12px 14px;border-radius:6px;overflow-x:auto}
 pre code{background:none;padding:0;white-space:pre-wrap}
 .wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.9em;font-variant-numeric:tabular-nums}
-th,td{padding:5px 9px;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}
+table{border-collapse:collapse;width:100%;font-size:.87em;font-variant-numeric:tabular-nums}
+th,td{padding:5px 8px;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}
 th{color:var(--soft);font-weight:600;vertical-align:bottom}
 .n{text-align:right}
 td.n,td.s{white-space:nowrap}
+td.l{min-width:16em}
 .best td{background:var(--best);font-weight:600}
 .notice{border-left:4px solid var(--notice);padding:.4em .9em;background:var(--tint)}
 figure{margin:1.2em 0}

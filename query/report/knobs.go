@@ -17,13 +17,14 @@ func (b *builder) knobs() error {
 	if err != nil {
 		return fmt.Errorf("read names: %w", err)
 	}
+	b.names = names
 	fields := []string{"engine", "checkpoint"}
 	for _, k := range names.Knobs {
 		if plainName(k) {
 			fields = append(fields, "passed."+k)
 		}
 	}
-	a, err := b.ask("show count() as n" + where(b.scope) + " by config, " + strings.Join(fields, ", "))
+	a, err := b.ask("show count() as n" + where(b.scope) + " by config, model, " + strings.Join(fields, ", "))
 	if err != nil {
 		return err
 	}
@@ -33,8 +34,11 @@ func (b *builder) knobs() error {
 		rowOf[a.text(i, "config")] = i
 	}
 	b.passed = map[string]string{}
+	b.chose = map[string]attributes{}
 	for config, i := range rowOf {
 		var parts []string
+		chose := attributes{}
+		b.chose[config] = chose
 		engine := a.text(i, "engine")
 		for _, f := range fields {
 			knob, isKnob := strings.CutPrefix(f, "passed.")
@@ -43,6 +47,10 @@ func (b *builder) knobs() error {
 			// Own spellings of a mapped knob repeat the common one.
 			alias := isKnob && core.CanonicalKnob(engine, knob) != knob
 			differs := slices.ContainsFunc(slices.Collect(maps.Values(rowOf)), func(j int) bool { return !a.get(j, f).Equal(v) })
+			// The plain checkpoint of a model is no choice.
+			if set && !alias && v.String() != "" && f != "engine" && !(f == "checkpoint" && v.Text == a.text(i, "model")) {
+				chose[f] = v
+			}
 			switch {
 			case !set || alias || v.String() == "":
 			case isKnob && differs:

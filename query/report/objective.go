@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,8 +138,8 @@ func (o objective) ask(conds ...string) string {
 	return o.verb + " " + o.goal + where(append([]string{o.where}, conds...)...) + o.rest
 }
 
-// where joins conditions; empty ones fall away, and one that holds an "or" gets
-// brackets.
+// where joins conditions; empty and repeated ones fall away, and one that holds an "or"
+// gets brackets.
 func where(conds ...string) string {
 	var parts []string
 	for _, c := range conds {
@@ -148,7 +149,9 @@ func where(conds ...string) string {
 		if len(conds) > 1 && needsBrackets(c) {
 			c = "(" + c + ")"
 		}
-		parts = append(parts, c)
+		if !slices.Contains(parts, c) {
+			parts = append(parts, c)
+		}
 	}
 	if len(parts) == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 
 func isNotFound(err error) bool { return errors.Is(err, core.ErrNotFound) }
 
-// overview writes the head: which study, on what, when, from which history.
-func (b *builder) overview() error {
+// title writes the name and settles on what the decision is made.
+func (b *builder) title() error {
 	life, err := b.ask("show count() as trials, count(status == \"ok\") as ok, min(started_at) as first, max(started_at) as last" + where(b.scope))
 	if err != nil {
 		return err
@@ -21,17 +21,24 @@ func (b *builder) overview() error {
 	if len(life.Rows) == 0 || life.count(0, "trials") == 0 {
 		return b.noTrials()
 	}
-	env, err := b.ask("show count() as trials" + where(b.scope) +
-		" by model, engine, engine_version, gpu, gpus, driver, tool, tool_version, sweepbook_version")
-	if err != nil {
-		return err
-	}
+	b.life = life
 	b.r.Title = "Study " + b.study
 	if b.study == "" {
 		b.r.Title = "All trials of a history"
 	}
 	b.heading(1, b.r.Title)
+	return b.chooseWorkload()
+}
 
+// overview says which study, on what, when, from which history.
+func (b *builder) overview() error {
+	life := b.life
+	env, err := b.ask("show count() as trials" + where(b.scope) +
+		" by model, engine, engine_version, gpu, gpus, driver, tool, tool_version, sweepbook_version")
+	if err != nil {
+		return err
+	}
+	b.heading(2, "The study")
 	model := strings.Join(env.distinct("model"), ", ")
 	hardware := hardware(env)
 	if b.def != nil {
@@ -58,7 +65,7 @@ func (b *builder) overview() error {
 		}
 	}
 	b.add(block{table: t})
-	return b.chooseWorkload()
+	return nil
 }
 
 func (b *builder) noTrials() error {
@@ -201,10 +208,10 @@ func moment(v core.Value) string {
 
 func span2(from, to core.Value) string {
 	a, z := moment(from), moment(to)
-	switch {
-	case a == "":
+	switch a {
+	case "":
 		return ""
-	case a == z:
+	case z:
 		return a + " UTC"
 	}
 	return a + " to " + z + " UTC"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/stats"
 	"github.com/sweepbook/sweepbook/query"
 	"github.com/sweepbook/sweepbook/query/chart"
 )
@@ -35,9 +36,16 @@ type Options struct {
 	// a source that marks none; "" is role == "baseline".
 	Baseline string
 
-	// Details gives what no query can: commands and the text of a failure. A nil
-	// one leaves them out. An error ends the report, except core.ErrNotFound.
+	// USDPerGPUHour prices a trial that has no price of its own; 0 takes that of the
+	// study's definition.
+	USDPerGPUHour float64
+
+	// Details gives what no query can: commands, the text of a failure, what the audit
+	// found. A nil one leaves them out. An error ends the report, except
+	// core.ErrNotFound.
 	Details func(ctx context.Context, trialID string) (Details, error)
+	// RuleTitles say what an audit rule says, by its id ("A3x"); nil leaves them out.
+	RuleTitles map[string]string
 }
 
 // Details of one trial, as the history or its sources record them.
@@ -45,6 +53,7 @@ type Details struct {
 	Serve       string // command that starts the server, "" unknown
 	Bench       string // command that measures, "" unknown
 	FailureLine string // the line that proves the failure class, "" none
+	Findings    []core.Finding
 }
 
 // DefaultObjective is asked of a study that states none.
@@ -56,7 +65,8 @@ const DefaultObjective = "max total_tps where success_rate == 1"
 // qualifies has a report too, which says so.
 func Build(ctx context.Context, src query.Source, study string, def *core.Study, opt Options) (*Report, error) {
 	b := &builder{ctx: ctx, src: src, study: study, def: def, opt: opt, r: &Report{Charts: map[string][]byte{}}}
-	steps := []func() error{b.begin, b.overview, b.knobs, b.decide, b.beforeAfter, b.stages, b.curves, b.leftOut, b.failures, b.reproduce}
+	steps := []func() error{b.begin, b.title, b.knobs, b.decide, b.overview, b.beforeAfter, b.stages, b.singleChanges, b.pareto, b.curves, b.noise, b.audit, b.leftOut,
+		b.failures, b.gaps, b.reproduce}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("report on study %q: %w", study, err)
@@ -67,7 +77,7 @@ func Build(ctx context.Context, src query.Source, study string, def *core.Study,
 
 // builder collects the blocks of a report in the order of its steps.
 type builder struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // a builder lives within one call of Build
 	src   query.Source
 	study string
 	def   *core.Study
@@ -80,13 +90,30 @@ type builder struct {
 	decideLoad string // label of a load; "" leaves the load to the objective
 	queries    []string
 	history    core.History
+	names      core.Names
+	life       *rows // count and times of the study's trials
 
-	passed   map[string]string // by config: see knobs
-	baseline *setup            // nil when no trial is a baseline
-	winner   *setup            // nil when nothing qualifies
+	passed   map[string]string     // by config: see knobs
+	chose    map[string]attributes // by config
+	baseline *setup                // nil when no trial is a baseline
+	winner   *setup                // nil when nothing qualifies
 	decision *rows
+	voided   []core.Value // the first row of the decision, where its figure is void
 	// baselines are the baseline's medians on the deciding workload, by loadKey.
 	baselines map[string]setup
+
+	measured       *rows            // qualified trials of the deciding workload, for the noise
+	groups         [][]int          // rows of measured that repeat each other or are inert twins
+	scatter        scatter          // noise of the objective
+	byTime         scatter          // noise of duration_tps
+	verdict        stats.Comparison // of winner beside baseline; zero where one is missing
+	rivals         []setup          // qualified setups at the winner's load, without the winner
+	tied           []setup          // of these, the ones that cannot be told from it
+	qualityUnknown bool
+
+	workloads []pair   // what baseline and winner were both measured on
+	sides     *rows    // the answer that workloads indexes
+	figures   []string // its columns of medians
 }
 
 // loadFields tell loads apart; the seed is not among them.
@@ -101,7 +128,8 @@ func (b *builder) setup(a *rows, i int) setup {
 	config := a.text(i, "config")
 	return setup{config: config, hash: a.text(i, "setup"), model: a.text(i, "model"), engine: a.text(i, "engine"), option: a.text(i, "option"),
 		role: a.text(i, "role"), load: a.get(i, "load"), loadKey: loadKey(a, i), passed: b.passed[config], n: a.count(i, "n"), value: a.get(i, "objective"),
-		success: a.get(i, "success_rate"), findings: a.count(i, "findings"), number: a.get(i, "number")}
+		success: a.get(i, "success_rate"), findings: a.count(i, "findings"), number: a.get(i, "number"), duration: a.get(i, "duration"),
+		outputTPS: a.get(i, "output_tps"), gpus: a.get(i, "gpus"), severity: core.Severity(a.count(i, "severity"))}
 }
 
 // setup is a setup as the decision compares it: all its repeats on the deciding
@@ -120,18 +148,31 @@ type setup struct {
 	value        core.Value // median of the n repeats
 	success      core.Value
 	findings     int
+	single       core.Value    // the objective of the trial alone
+	duration     core.Value    // median duration_tps
+	outputTPS    core.Value    // median output_tps
+	gpus         core.Value    // median
+	severity     core.Severity // of the worst finding on the objective
 }
 
 // rows is an answer with its columns by name.
 type rows struct{ *query.Answer }
 
 func (b *builder) ask(text string) (*rows, error) {
-	a, err := query.Run(b.ctx, b.src, text, query.Options{Now: b.opt.Now})
+	a, err := ask(b.ctx, b.src, text, b.opt.Now)
 	if err != nil {
-		return nil, fmt.Errorf("ask %q: %w", text, err)
+		return nil, err
 	}
 	b.queries = append(b.queries, text)
 	b.history = a.History
+	return a, nil
+}
+
+func ask(ctx context.Context, src query.Source, text string, now time.Time) (*rows, error) {
+	a, err := query.Run(ctx, src, text, query.Options{Now: now})
+	if err != nil {
+		return nil, fmt.Errorf("ask %q: %w", text, err)
+	}
 	return &rows{a}, nil
 }
 
@@ -211,11 +252,13 @@ func (b *builder) begin() error {
 }
 
 // number writes a value of a table; a missing one is an empty cell.
-func number(v core.Value) text {
+func number(v core.Value) text { return plainText(printed(v)) }
+
+func printed(v core.Value) string {
 	if v.Kind != core.KindNumber || v.IsUnlimited() {
-		return plainText(v.String())
+		return v.String()
 	}
-	return plainText(chart.Number(v.Num))
+	return chart.Number(v.Num)
 }
 
 // gain is how much better v is than base, as a fraction: positive is better.

@@ -100,7 +100,7 @@ func wellFormed(t *testing.T, name string, page []byte) (pictures int) {
 	d := xml.NewDecoder(bytes.NewReader(page))
 	for {
 		tok, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return pictures
 		}
 		if err != nil {
@@ -218,8 +218,8 @@ func TestBaselineByCondition(t *testing.T) {
 	r := build(t, m, "qwen3-8b-latency", nil, report.Options{Baseline: `engine == "vllm"`, Objective: "max total_tps where success_rate == 1 and concurrency == 2"})
 	md := string(r.Markdown(""))
 	for _, want := range []string{
-		"+127.99 % over the baseline's 528.35 tok/s", // the decision, at 2 in flight
-		"| sharegpt | c=8 | gain |  | +78.66 % |",    // before and after, at every load that both have
+		"**+127.99 %** over the baseline's 528.35 tok/s", // the decision, at 2 in flight
+		"| sharegpt | c=8 | gain |  | +78.66 % |",        // before and after, at every load that both have
 		"| `vllm max_num_seqs=32` | 1 | 1 | 528.35 |  | 1 | 0 | ok, baseline |",
 	} {
 		if !strings.Contains(md, want) {

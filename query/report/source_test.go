@@ -14,7 +14,10 @@ import (
 
 // memory is a history made of trials. It selects nothing by itself, as a source
 // may, except that it honours sel.Where for equality.
-type memory struct{ trials []*core.Trial }
+type memory struct {
+	trials  []*core.Trial
+	quality []string // names that the history records
+}
 
 func (m *memory) History(context.Context) (core.History, error) {
 	return core.History{ID: "0192f3a1-0000-7000-8000-000000000001", Trials: len(m.trials)}, nil
@@ -27,7 +30,7 @@ func (m *memory) Names(context.Context) (core.Names, error) {
 			seen[name] = true
 		}
 	}
-	return core.Names{Knobs: slices.Sorted(maps.Keys(seen))}, nil
+	return core.Names{Knobs: slices.Sorted(maps.Keys(seen)), Quality: m.quality}, nil
 }
 
 func (m *memory) Rows(_ context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
@@ -183,6 +186,7 @@ func details(m *memory) func(context.Context, string) (report.Details, error) {
 			}
 			d := report.Details{Serve: "trtllm-serve Qwen/Qwen3-32B-FP8 \\\n    --max_seq_len 40960 --enable_chunked_prefill",
 				Bench: "sweepbook bench --workload sharegpt --requests 1000"}
+			d.Findings = t.Findings
 			if t.Failure != "" {
 				d.FailureLine = "ValueError: kv_cache_dtype 'nvfp4' | not supported on sm_90"
 			}

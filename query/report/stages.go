@@ -30,12 +30,12 @@ func (b *builder) stages() error {
 	b.heading(2, "What was tried")
 	b.add(block{paragraph: b.stageLegend()})
 	order := b.stageNames(all)
-	best := map[string]core.Value{} // by load, of everything that qualified in earlier stages
+	best := map[string]setup{} // by load, of everything that qualified in earlier stages
 	for load, s := range b.baselines {
-		best[load] = s.value
+		best[load] = s
 	}
-	f := chart.Figure{Title: b.obj.name + " by option", Value: b.obj.name, Unit: b.unit(), Better: b.better(), Query: measured.Query,
-		From: b.history, Notes: chart.Accounting(measured.Answer)}
+	f := chart.Figure{Title: b.obj.name + " by option", Value: b.obj.name, Unit: b.unit(), Better: b.better(), Query: b.optionQuestion("median(" + b.obj.value + ")"),
+		From: b.history, Notes: chart.Accounting(measured.Answer)[:1]}
 	if b.decideOn != "" {
 		f.Title += " on " + b.decideOn
 	}
@@ -47,8 +47,8 @@ func (b *builder) stages() error {
 		b.add(block{table: b.stageTable(stage, options, best, len(order) > 1)})
 		for _, t := range options {
 			f.Bars = append(f.Bars, b.stageMark(t, len(order) > 1, manyLoads(all)))
-			if t.failure == "" && t.qualified == t.n && b.above(t.value, best[t.loadKey]) {
-				best[t.loadKey] = t.value
+			if t.failure == "" && t.qualified == t.n && t.severity < core.SeverityVoid && b.above(t.value, best[t.loadKey].value) {
+				best[t.loadKey] = t.setup
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (b *builder) stageLegend() text {
 	if b.obj.where != "" {
 		t = t.plain("Qualified counts the trials that pass ").code(b.obj.where).plain(". ")
 	}
-	return t.plain("Gains are positive where the objective became better, at the same load: over the baseline, and over the best qualified option of the stages before.")
+	return t.plain("Gains are positive where the objective became better, at the same load: over the baseline, and over the best qualified option of the stages before, each also by tokens over duration.")
 }
 
 func (b *builder) above(v, best core.Value) bool {
@@ -85,22 +85,27 @@ func (b *builder) above(v, best core.Value) bool {
 	return best.IsMissing() || g.Kind == core.KindNumber && g.Num > 0
 }
 
+// byOption tells options apart.
+const byOption = " by stage, option, role, model, engine, config, setup, " + loadFields
+
+// optionQuestion asks for columns of the measured options.
+func (b *builder) optionQuestion(columns string) string {
+	return "show " + columns + where(b.scope, b.decided(), `status == "ok"`) + byOption
+}
+
 // triedOptions asks for the measured options and adds those of which every trial
 // failed. The answer is that of the measured ones.
 func (b *builder) triedOptions() ([]tried, *rows, error) {
-	by := " by stage, option, role, model, engine, config, setup, " + loadFields
 	qualified := "count()"
 	if b.obj.where != "" {
 		qualified = "count(" + b.obj.where + ")"
 	}
-	a, err := b.ask("show count() as n, " + qualified + " as qualified, median(" + b.obj.value + ") as objective, " +
-		"median(success_rate) as success_rate, max(findings) as findings, min(number) as number" +
-		where(b.scope, b.decided(), `status == "ok"`) + by)
+	a, err := b.ask(b.optionQuestion("count() as n, " + qualified + " as qualified, " + b.medians()))
 	if err != nil {
 		return nil, nil, err
 	}
 	failed, err := b.ask("show count() as n, min(number) as number" + where(b.scope, b.decided(), `status in ["failed", "stopped", "aborted", "lost"]`) +
-		by + ", status, failure")
+		byOption + ", status, failure")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +197,7 @@ func manyLoads(options []tried) bool {
 	return slices.ContainsFunc(options, func(t tried) bool { return t.loadKey != options[0].loadKey })
 }
 
-func (b *builder) stageTable(stage string, options []tried, best map[string]core.Value, several bool) *table {
+func (b *builder) stageTable(stage string, options []tried, best map[string]setup, several bool) *table {
 	differs := slices.ContainsFunc(options, func(t tried) bool { c := b.changes(stage, t.option); return c != "" && c != t.option })
 	loads := manyLoads(options)
 	t := &table{columns: []column{{name: "option"}}}
@@ -203,7 +208,8 @@ func (b *builder) stageTable(stage string, options []tried, best map[string]core
 		t.columns = append(t.columns, column{name: "load", short: true})
 	}
 	t.columns = append(t.columns, column{name: "n", numeric: true}, column{name: "qualified", numeric: true}, column{name: header(b.obj.name, b.unit()), numeric: true},
-		column{name: "gain over baseline", numeric: true}, column{name: "gain over best before", numeric: true}, column{name: "success_rate", numeric: true}, column{name: "findings", numeric: true}, column{name: "status"})
+		column{name: "gain over baseline", numeric: true}, column{name: "over baseline by duration", numeric: true},
+		column{name: "gain over best before", numeric: true}, column{name: "over best before by duration", numeric: true}, column{name: "success_rate", numeric: true}, column{name: "findings", numeric: true}, column{name: "status"})
 	for _, o := range options {
 		r := row{best: b.isWinner(o), cells: []text{codeText(o.name())}}
 		if differs {
@@ -213,15 +219,14 @@ func (b *builder) stageTable(stage string, options []tried, best map[string]core
 			r.cells = append(r.cells, plainText(o.load.String()))
 		}
 		if o.failure != "" {
-			r.cells = append(r.cells, plainText(fmt.Sprint(o.n)), nil, nil, nil, nil, nil, nil, strongText(o.failure))
+			r.cells = append(r.cells, plainText(fmt.Sprint(o.n)), nil, nil, nil, nil, nil, nil, nil, nil, strongText(o.failure))
 		} else {
-			over := ""
+			var over, overTime, step, stepTime string
 			if base, ok := b.baselines[o.loadKey]; ok && o.config != base.config {
-				over = percent(gain(o.value, base.value, b.better()))
+				over, overTime = percent(gain(o.value, base.value, b.better())), b.gainByDuration(&o.setup, &base)
 			}
-			step := ""
-			if several && !b.isBaseline(o) {
-				step = percent(gain(o.value, best[o.loadKey], b.better()))
+			if before, ok := best[o.loadKey]; ok && several && !b.isBaseline(o) {
+				step, stepTime = percent(gain(o.value, before.value, b.better())), b.gainByDuration(&o.setup, &before)
 			}
 			status := "ok"
 			if o.qualified < o.n {
@@ -230,7 +235,7 @@ func (b *builder) stageTable(stage string, options []tried, best map[string]core
 			if b.isBaseline(o) {
 				status += ", baseline"
 			}
-			r.cells = append(r.cells, plainText(fmt.Sprint(o.n)), plainText(fmt.Sprint(o.qualified)), number(o.value), plainText(over), plainText(step),
+			r.cells = append(r.cells, plainText(fmt.Sprint(o.n)), plainText(fmt.Sprint(o.qualified)), b.marked(o.value, o.severity), plainText(over), plainText(overTime), plainText(step), plainText(stepTime),
 				number(o.success), plainText(fmt.Sprint(o.findings)), plainText(status))
 		}
 		t.rows = append(t.rows, r)
@@ -252,7 +257,7 @@ func (b *builder) isWinner(t tried) bool {
 // stageMark is the bar of an option, grouped by load where there are several and
 // by stage where there are several.
 func (b *builder) stageMark(t tried, stages, loads bool) chart.Mark {
-	m := chart.Mark{Label: t.name(), Value: t.value, Findings: t.findings}
+	m := chart.Mark{Label: t.name(), Value: t.value, Findings: t.findings, Void: t.severity == core.SeverityVoid}
 	switch {
 	case stages && loads:
 		m.Group = stageTitle(t.stage) + ", " + t.load.String()

@@ -16,6 +16,15 @@ CREATE INDEX trial_status ON trial (status);
 
 CREATE INDEX trial_study ON trial (study);
 
+CREATE TABLE ack (
+    trial  INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
+    rule   TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    who    TEXT NOT NULL,
+    at     INTEGER NOT NULL,
+    PRIMARY KEY (trial, rule)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE assertion (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     trial     INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
@@ -100,7 +109,7 @@ CREATE TABLE launch (
 ) STRICT;
 
 CREATE TABLE meta (
-    key   TEXT NOT NULL PRIMARY KEY, -- history_id, created_at, created_by, trials
+    key   TEXT NOT NULL PRIMARY KEY, -- history_id, created_at, created_by, trials, audit_version
     value ANY  NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -209,7 +218,8 @@ CREATE TABLE trial (
     zone_assumed      INTEGER NOT NULL,
     tag TEXT, asserted TEXT, -- comma separated
     sweepbook_version TEXT,
-    findings          INTEGER NOT NULL,
+    findings          INTEGER NOT NULL, -- those that nobody acknowledged
+    verdict           INTEGER REFERENCES verdict (id), -- NULL where they touch nothing
     derivation        INTEGER REFERENCES derivation (id),
     fingerprint       INTEGER, -- hash of the counts by which an import finds its twin
     load TEXT, concurrency REAL, request_rate REAL, burstiness REAL, num_prompts REAL, load_duration_s REAL, seed REAL,
@@ -237,6 +247,11 @@ CREATE TABLE value (
     text  TEXT,
     PRIMARY KEY (trial, name)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE verdict (
+    id         INTEGER PRIMARY KEY,
+    severities TEXT NOT NULL UNIQUE
+) STRICT;
 
 CREATE TABLE workload (
     id         INTEGER PRIMARY KEY,
@@ -274,8 +289,9 @@ FROM trial t JOIN derivation d ON d.id = t.derivation, json_each(d.how) j;
 CREATE VIEW v_finding AS
 SELECT f.trial AS number, f.rule, f.version,
     CASE f.severity WHEN 1 THEN 'info' WHEN 2 THEN 'note' WHEN 3 THEN 'hard' WHEN 4 THEN 'void' END AS severity,
-    f.metrics, f.evidence
-FROM finding f;
+    f.metrics, f.evidence, a.reason AS ack, a.who AS ack_by,
+    strftime('%Y-%m-%dT%H:%M:%fZ', a.at / 1000000.0, 'unixepoch') AS ack_at_utc
+FROM finding f LEFT JOIN ack a ON a.trial = f.trial AND a.rule = f.rule;
 
 CREATE VIEW v_knob AS
 SELECT t.number, c.engine, n.name, kn.own, 'passed' AS origin,

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/audit"
+)
+
+// referenceFile may lie beside a history: model sizes and GPU peaks that the
+// built-in table lacks, or has otherwise.
+const referenceFile = "reference.yaml"
+
+// auditor judges a study by the built-in table and the user's own.
+func auditor(db string) (func([]*core.Trial) map[core.ID][]core.Finding, error) {
+	ref := audit.DefaultReference()
+	path := filepath.Join(filepath.Dir(db), referenceFile)
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("reference table: %w", err)
+	default:
+		own, err := readReference(data)
+		if err != nil {
+			return nil, fmt.Errorf("reference table %s: %w", path, err)
+		}
+		ref = ref.Merge(own)
+	}
+	return func(study []*core.Trial) map[core.ID][]core.Finding { return audit.Trials(study, ref) }, nil
+}
+
+// readReference reads
+//
+//	models: [{names: [My-7B], params: 7.2e9, active_params: 7.2e9, dtype: bf16}]
+//	gpus: [{names: [My GPU], bandwidth: 3.35e12, memory: 80e9, flops: {bf16: 989e12}}]
+func readReference(data []byte) (audit.Reference, error) {
+	var file struct {
+		Models []struct {
+			Names        []string `yaml:"names"`
+			Params       float64  `yaml:"params"`
+			ActiveParams float64  `yaml:"active_params"`
+			Dtype        string   `yaml:"dtype"`
+		} `yaml:"models"`
+		GPUs []struct {
+			Names     []string           `yaml:"names"`
+			Bandwidth float64            `yaml:"bandwidth"`
+			Memory    float64            `yaml:"memory"`
+			FLOPS     map[string]float64 `yaml:"flops"`
+		} `yaml:"gpus"`
+	}
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
+		return audit.Reference{}, fmt.Errorf("%w: %v", core.ErrInvalid, err)
+	}
+	var ref audit.Reference
+	for _, m := range file.Models {
+		if len(m.Names) == 0 || m.Params <= 0 {
+			return ref, fmt.Errorf("%w: a model needs names and params", core.ErrInvalid)
+		}
+		ref.Models = append(ref.Models, audit.Model{Names: m.Names, Params: m.Params, ActiveParams: m.ActiveParams, Dtype: m.Dtype, Source: referenceFile})
+	}
+	for _, g := range file.GPUs {
+		if len(g.Names) == 0 || g.Bandwidth <= 0 {
+			return ref, fmt.Errorf("%w: a gpu needs names and bandwidth", core.ErrInvalid)
+		}
+		ref.GPUs = append(ref.GPUs, audit.GPU{Names: g.Names, Bandwidth: g.Bandwidth, Memory: g.Memory, FLOPS: g.FLOPS, Source: referenceFile})
+	}
+	return ref, nil
+}

@@ -1,0 +1,1 @@
+vllm serve demo/other --seed 1
