@@ -65,7 +65,7 @@ func (a *app) compareAction(ctx context.Context, cmd *cli.Command) error {
 		a.warn("%s of %s %s may be a regression, but the audit doubts the figure", m.Metric, m.Workload, m.Load)
 	}
 	for _, m := range found {
-		a.fail(fmt.Errorf("regression: %s of %s %s: %s", m.Metric, m.Workload, m.Load, m.Gain()))
+		a.fail(fmt.Errorf("regression: %s of %s %s: %s", m.Metric, m.Workload, m.Load, m.GainText()))
 	}
 	if len(found) > 0 {
 		return quietError{exitCheckFailed}

@@ -26,6 +26,7 @@ func (a *app) importCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "set", Usage: "record `FIELD=VALUE` for every trial, beside what the source says"},
 			&cli.StringFlag{Name: "pattern", Usage: "take fields from paths: `'{gpu}/{model}_tp{tp}_c{concurrency}/*.json'`"},
 			&cli.StringFlag{Name: "mapping", Usage: "`FILE` that names the columns of tables and what files do not say; default an import.yaml in their folder"},
+			&cli.StringFlag{Name: "where", Usage: "attach the accuracy of an evaluation to trials that meet this `CONDITION`; default those of its model"},
 			&cli.BoolFlag{Name: "suggest", Usage: "propose a pattern and name what the files lack; record nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be recorded and record nothing"},
 		},
@@ -41,6 +42,7 @@ type importReport struct {
 	New        int    `json:"new"`
 	Duplicates int    `json:"duplicates"`
 	Updated    int    `json:"updated"`
+	Attached   int    `json:"attached,omitempty"` // trials that gained accuracy figures
 	Skipped    []note `json:"skipped"`
 	Errors     []note `json:"errors"`
 }
@@ -89,6 +91,9 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 	if err == nil {
 		err = batch.record(ctx)
 	}
+	if err == nil && db != nil {
+		report.Attached, err = a.attach(ctx, db, batch.quality, cmd.String("where"))
+	}
 	if err != nil {
 		return err
 	}
@@ -103,6 +108,7 @@ type importBatch struct {
 	sets    []core.Assertion
 	report  *importReport
 	trials  []*core.Trial
+	quality []ingest.Quality
 	samples map[core.ID][]core.Sample
 	held    int // samples in samples
 }
@@ -125,6 +131,7 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 	for _, n := range res.Errors {
 		b.report.Errors = append(b.report.Errors, note{n.File, n.Line, n.Message})
 	}
+	b.quality = append(b.quality, res.Quality...)
 	if b.db == nil {
 		return nil
 	}
@@ -226,6 +233,8 @@ func (a *app) importDone(cmd *cli.Command, r importReport) error {
 	switch {
 	case len(r.Errors) > 0:
 		return quietError{exitError}
+	case r.Attached > 0:
+		a.say("accuracy figures attached to %d trials", r.Attached)
 	case r.Records == 0:
 		a.fail(hinted{errors.New("import: no result found in any file"), "sweepbook reads " + strings.Join(ingest.Formats(), ", ") + "; see docs/import.md"})
 		return quietError{exitError}

@@ -26,6 +26,7 @@ func (a *app) reportCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FOLDER` for report.md, report.html and the charts; default the study's name"},
 			&cli.StringFlag{Name: "objective", Usage: "`QUESTION` that decides, for an imported study"},
 			&cli.StringFlag{Name: "decide-on", Usage: "`WORKLOAD` that decides, for an imported study"},
+			&cli.FloatFlag{Name: "usd-per-gpu-hour", Usage: "`PRICE` for the cost of a million tokens; default the study's own"},
 			&cli.StringFlag{Name: "baseline", Usage: "`CONDITION` that marks the baseline, where the source does not"},
 		},
 		Action: a.reportAction,
@@ -48,8 +49,9 @@ func (a *app) reportAction(ctx context.Context, cmd *cli.Command) error {
 	}
 	r, err := report.Build(ctx, db, name, def, report.Options{
 		Now: a.now().UTC(), Version: version(), Objective: cmd.String("objective"), DecideOn: cmd.String("decide-on"), Baseline: cmd.String("baseline"),
-		Details:    func(ctx context.Context, id string) (report.Details, error) { return details(ctx, db, id) },
-		RuleTitles: ruleTitles(),
+		USDPerGPUHour: cmd.Float("usd-per-gpu-hour"),
+		Details:       func(ctx context.Context, id string) (report.Details, error) { return details(ctx, db, id) },
+		RuleTitles:    ruleTitles(),
 	})
 	if err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -14,6 +14,7 @@ type collector struct {
 	around   *surroundings
 	records  []record
 	kept     []core.Record // that bring their own identity
+	quality  []Quality     // of evaluations, no records
 	skipped  []Note
 	errors   []Note
 	warnings []Note
@@ -153,7 +154,7 @@ func (c *collector) finish(sha256 string, opt Options) Result {
 		}
 		c.skip(0, fmt.Sprintf(what, copies))
 	}
-	res.Skipped, res.Errors, res.Warnings = c.skipped, c.errors, c.warnings
+	res.Skipped, res.Errors, res.Warnings, res.Quality = c.skipped, c.errors, c.warnings, c.quality
 	res.Records, res.Left, res.Rejected = c.met, c.left, c.rejected
 	return res
 }

@@ -171,7 +171,6 @@ func (c *comparer) match() ([]pointPair, error) {
 	case len(pairs) == 0 && len(as) == 1 && len(bs) == 1 && c.opt.Along == "":
 		c.out.Warnings = append(c.out.Warnings, fmt.Sprintf("A was measured on %s, B on %s: their figures do not compare", as[0].label(), bs[0].label()))
 		pairs = []pointPair{{as[0], bs[0]}}
-		left = nil
 	case len(pairs) == 0:
 		return nil, fmt.Errorf("compare: %w: no workload and load has a trial on both sides: %s", core.ErrNotFound, strings.Join(left, "; "))
 	case len(left) > 0:

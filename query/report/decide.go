@@ -91,13 +91,28 @@ func (b *builder) asked() text {
 	return t.plain(".")
 }
 
-// soundRow is the best row that may be believed where the first must not be.
+// topRow is the row that decides: the first, or of several groups the best of them.
+func (b *builder) topRow() int {
+	top := 0
+	if len(b.decision.Groups) < 2 {
+		return top
+	}
+	for i := range b.decision.Rows {
+		if v := b.decision.get(i, b.obj.name); b.above(v, b.decision.get(top, b.obj.name)) {
+			top = i
+		}
+	}
+	return top
+}
+
+// soundRow is the best row that may be believed where the deciding one must not be.
 func (b *builder) soundRow() []core.Value {
 	if b.decision.SoundWinner != nil {
 		return b.decision.SoundWinner
 	}
+	top := b.topRow()
 	for _, g := range b.decision.Groups {
-		if g.First == 0 && g.Last > 0 {
+		if g.First <= top && top < g.Last {
 			return g.Sound
 		}
 	}
@@ -123,11 +138,12 @@ func (b *builder) severityAt(row int) core.Severity {
 	return 0
 }
 
-// pickWinner takes the first row of the decision, unless its figure is void: such a
-// figure may not decide, and the best sound row stands in its place.
+// pickWinner takes the deciding row, unless its figure is void: such a figure may not
+// decide, and the best sound row stands in its place.
 func (b *builder) pickWinner() error {
-	row := b.decision.Rows[0]
-	if sound := b.soundRow(); b.severityAt(0) == core.SeverityVoid {
+	top := b.topRow()
+	row := b.decision.Rows[top]
+	if sound := b.soundRow(); b.severityAt(top) == core.SeverityVoid {
 		b.voided = row
 		if sound == nil {
 			return nil

@@ -95,7 +95,9 @@ func (b *builder) noiseVerdict() {
 		return
 	}
 	switch c.Verdict {
-	case stats.Better, stats.Worse:
+	case stats.Worse: // the objective's condition keeps the baseline out, say
+		b.add(block{notice: strongText("The recommendation is worse than the baseline, beyond noise. ").plain(b.intervalText() + b.noiseBasis() + ".")})
+	case stats.Better:
 		b.add(block{paragraph: strongText("The gain can be told from noise. ").plain(b.intervalText() + b.noiseBasis() + ".")})
 	case stats.Same:
 		b.add(block{notice: strongText("The gain does not matter. ").plain(b.intervalText() + b.noiseBasis() + ".")})
@@ -272,7 +274,10 @@ func (b *builder) hardNotice() {
 func (b *builder) ties() {
 	a := b.decision
 	var list []text
-	for i := 1; i < len(a.Rows); i++ {
+	for i := range a.Rows {
+		if i == b.topRow() {
+			continue
+		}
 		n, id, v := b.figureOf(a.Rows[i])
 		if id == b.winner.trial {
 			continue

@@ -115,3 +115,11 @@ func TestLowerIsBetter(t *testing.T) {
 	md := sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
 	contains(t, md["Decision"], "**+50.92 %** over the baseline's 30,565.25 ms", "The gain can be told from noise.", "The interval of the gain is +49.45 % to +52.35 %")
 }
+
+// TestBestOfGroups: an objective with groups decides by the best of them.
+func TestBestOfGroups(t *testing.T) {
+	m, def := stagedStudy()
+	def.Objective = "max total_tps where success_rate == 1 by engine"
+	md := sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
+	contains(t, md["Decision"], "**Recommended:** `context_len=40960 chunked_prefill=true`", "- trial #3, sglang", "- trial #1, vllm")
+}

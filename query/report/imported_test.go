@@ -81,7 +81,7 @@ func sections(md string) map[string]string {
 	return out
 }
 
-// row finds the table row that begins with these cells; emphasis does not count.
+// hasRow reports whether a table row begins with these cells; emphasis does not count.
 func hasRow(body string, cells ...string) bool {
 	want := "| " + strings.Join(cells, " | ") + " |"
 	for line := range strings.Lines(body) {

@@ -48,7 +48,8 @@ func (b *builder) knobs() error {
 			alias := isKnob && core.CanonicalKnob(engine, knob) != knob
 			differs := slices.ContainsFunc(slices.Collect(maps.Values(rowOf)), func(j int) bool { return !a.get(j, f).Equal(v) })
 			// The plain checkpoint of a model is no choice.
-			if set && !alias && v.String() != "" && f != "engine" && !(f == "checkpoint" && v.Text == a.text(i, "model")) {
+			plain := f == "engine" || f == "checkpoint" && v.Text == a.text(i, "model")
+			if set && !alias && v.String() != "" && !plain {
 				chose[f] = v
 			}
 			switch {
