@@ -145,3 +145,15 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestExampleStudies(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("found %d studies: %v", len(files), err)
+	}
+	for _, path := range files {
+		if _, err := study.Read(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
