@@ -25,8 +25,8 @@ type Client struct {
 	name   string
 	// life ends when the process does. It is no context of a call: every call
 	// joins it with its own.
-	life   context.Context
-	plugin *running // nil for a connection without a process of its own
+	life   context.Context //nolint:containedctx // the life of a process has no call that could pass it
+	plugin *running        // nil for a connection without a process of its own
 }
 
 // Connect returns the client of an engine that [Register] put behind conn. The

@@ -310,7 +310,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 				t.Errorf("%s: %v does not arrive as such", name, sentinel)
 			}
 			for _, other := range []error{core.ErrInvalid, core.ErrNotFound, core.ErrUnimplemented, core.ErrConflict, core.ErrHeld, core.ErrPluginExited} {
-				if other != sentinel && errors.Is(err, other) {
+				if !errors.Is(sentinel, other) && errors.Is(err, other) {
 					t.Errorf("%s: %v arrives as %v too", name, sentinel, other)
 				}
 			}

@@ -74,7 +74,7 @@ func (h *Host) start(ctx context.Context, spec Spec) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer exe.file.Close()
+	defer func() { _ = exe.file.Close() }() // only read
 	if spec.SHA256 != "" && !strings.EqualFold(spec.SHA256, exe.sha256) {
 		return nil, fmt.Errorf("%w: sha256 is %s, pinned is %s", ErrPinned, exe.sha256, spec.SHA256)
 	}
@@ -268,7 +268,7 @@ func (r *running) close(ctx context.Context) error {
 	case <-timer.C:
 	}
 	r.proc.kill()
-	defer os.RemoveAll(r.dir)
+	defer func() { _ = os.RemoveAll(r.dir) }() // a private folder without anything to keep
 	select {
 	case <-r.proc.exited:
 		return nil

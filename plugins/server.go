@@ -75,7 +75,8 @@ func (s *server) Launch(in *pb.LaunchRequest, stream grpc.ServerStreamingServer[
 	out := &sender[pb.LaunchResponse]{stream: stream}
 	defer out.close()
 	ready, err := s.engine.Launch(stream.Context(), req, func(p core.Progress) {
-		out.send(&pb.LaunchResponse{Event: &pb.LaunchResponse_Progress{Progress: progressToPB(p)}})
+		// A failed send is remembered by the sender and ends the call.
+		_ = out.send(&pb.LaunchResponse{Event: &pb.LaunchResponse_Progress{Progress: progressToPB(p)}})
 	})
 	var failure *core.LaunchError
 	switch {

@@ -309,6 +309,8 @@ func deadURL(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return "http://" + l.Addr().String()
 }

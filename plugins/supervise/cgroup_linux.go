@@ -101,7 +101,7 @@ func plannedCgroup(marker string) string {
 	if err != nil {
 		return ""
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read
 	mounts, err := parseMounts(file)
 	if err != nil {
 		return ""
@@ -154,7 +154,7 @@ func openCgroup(path, marker string) *cgroup {
 // passes do the work.
 func (c *cgroup) kill() {
 	if c != nil {
-		os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
+		_ = os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
@@ -165,19 +165,29 @@ func (c *cgroup) pids() map[int]bool {
 	if c == nil {
 		return pids
 	}
-	filepath.WalkDir(c.path, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return nil // what has vanished meanwhile holds no process
-		}
+	for _, path := range c.folders() {
 		data, _ := os.ReadFile(filepath.Join(path, "cgroup.procs"))
 		for _, line := range strings.Fields(string(data)) {
 			if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
 				pids[pid] = true
 			}
 		}
+	}
+	return pids
+}
+
+// folders lists the cgroup and those below it, each before those below it. What
+// has vanished meanwhile is left out: it holds no process.
+func (c *cgroup) folders() []string {
+	var folders []string
+	// The walk has no error, because the function never returns one.
+	_ = filepath.WalkDir(c.path, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			folders = append(folders, path)
+		}
 		return nil
 	})
-	return pids
+	return folders
 }
 
 // remove deletes the emptied folder, deepest first. The kernel may call it busy
@@ -186,13 +196,7 @@ func (c *cgroup) remove() error {
 	if c == nil {
 		return nil
 	}
-	var folders []string
-	filepath.WalkDir(c.path, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			folders = append(folders, path)
-		}
-		return nil
-	})
+	folders := c.folders()
 	for i := len(folders) - 1; i >= 0; i-- {
 		err := unix.Rmdir(folders[i])
 		for wait := time.Millisecond; errors.Is(err, unix.EBUSY) && wait < time.Second; wait *= 2 {

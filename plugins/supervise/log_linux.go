@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -37,8 +38,7 @@ func newBoundedFile(path string, limits LogLimits) (*boundedFile, error) {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("open server log: %w", err)
+		return nil, fmt.Errorf("open server log: %w", errors.Join(err, f.Close()))
 	}
 	limits.Tail = max(limits.Tail, minTail)
 	return &boundedFile{f: f, limits: limits, stream: !info.Mode().IsRegular()}, nil

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -205,7 +206,7 @@ func runCore() int {
 		return 1
 	}
 	json.NewEncoder(os.Stdout).Encode(p.Handle())
-	if line, err = lines.ReadBytes('\n'); err != nil && err != io.EOF {
+	if line, err = lines.ReadBytes('\n'); err != nil && !errors.Is(err, io.EOF) {
 		return 1
 	}
 	switch order := strings.TrimSpace(string(line)); order {

@@ -27,7 +27,7 @@ func Owns(listenerPort int, rootPID int) (bool, error) {
 			return false, fmt.Errorf("look up port %d: %w", listenerPort, err)
 		}
 		inodes, err := parseListeners(f, listenerPort)
-		f.Close()
+		_ = f.Close() // only read
 		if err != nil {
 			return false, fmt.Errorf("look up port %d: %s: %w", listenerPort, table, err)
 		}

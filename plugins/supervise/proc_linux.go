@@ -101,7 +101,7 @@ func walk(visit func(ProcInfo)) (vanished bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("list processes: %w", err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }() // only read
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return false, fmt.Errorf("list processes: %w", err)
@@ -164,7 +164,7 @@ func openAs(pid int, targets map[string]bool) []string {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }() // only read
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return nil

@@ -85,7 +85,7 @@ func (p *Process) LogTail(n int) string {
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	from := max(0, info.Size()-int64(n))
 	data, err := io.ReadAll(io.NewSectionReader(f, from, int64(n)))
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *Process) end(c command, grace time.Duration) {
 		select {
 		case <-p.done:
 		default:
-			p.cmd.Process.Kill()
+			_ = p.cmd.Process.Kill() // it fails where the shim has just ended
 		}
 	})
 }
@@ -145,8 +145,11 @@ func (p *Process) end(c command, grace time.Duration) {
 // nothing is left, this process ends the tree at once.
 func (p *Process) watch(status *os.File, begun chan<- struct{}) {
 	defer close(p.done)
-	defer p.control.Close()
-	defer status.Close()
+	defer func() {
+		// Nobody is left at the other ends.
+		_ = status.Close()
+		_ = p.control.Close()
+	}()
 	lines := bufio.NewReader(status)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -157,7 +160,7 @@ func (p *Process) watch(status *os.File, begun chan<- struct{}) {
 			break
 		}
 	}
-	p.cmd.Wait()
+	_ = p.cmd.Wait() // what the shim said tells how it ended
 	p.mu.Lock()
 	finished := p.clean || p.refused != ""
 	p.mu.Unlock()

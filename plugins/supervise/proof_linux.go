@@ -86,7 +86,7 @@ func (f proof) seize() (found []ProcInfo, unsure bool, err error) {
 			(leaderLives && p.session == h.PID) ||
 			markerOf(p.PID, h.Marker) == h.Marker ||
 			(f.pipe != "" && len(openAs(p.PID, pipe)) > 0) {
-			signalTo(p.identity(), syscall.SIGSTOP)
+			_ = signalTo(p.identity(), syscall.SIGSTOP) // who cannot be stopped is found all the same
 			found = append(found, p)
 			roots = append(roots, p.PID)
 		}

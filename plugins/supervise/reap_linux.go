@@ -147,7 +147,7 @@ func endShim(ctx context.Context, shim identity) {
 	deadline := time.Now().Add(logFlushLimit)
 	for wait := minPoll; shim.alive(); wait = min(2*wait, maxPoll) {
 		if p, err := readProc(shim.pid); err == nil && (p.State == "T" || time.Now().After(deadline) || ctx.Err() != nil) {
-			signalTo(shim, syscall.SIGKILL)
+			_ = signalTo(shim, syscall.SIGKILL) // the next turn sees whether it ended
 		}
 		time.Sleep(wait)
 		if time.Now().After(deadline.Add(time.Second)) {

@@ -58,7 +58,8 @@ func ShimMain(args []string) int {
 	// Whatever this process inherited without a close-on-exec mark, the control
 	// and status pipes among it, must not reach the server: a copy of them would
 	// keep the run from seeing that the shim is gone.
-	unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	// Kernels before 5.11 cannot do it at once; the two pipes are then marked below.
+	_ = unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	syscall.CloseOnExec(controlFD)
 	syscall.CloseOnExec(statusFD)
 
@@ -78,7 +79,7 @@ func ShimMain(args []string) int {
 	}
 	s.spec = *first.Spec
 	if err := s.launch(); err != nil {
-		s.status.Encode(event{Event: "error", Message: err.Error()})
+		s.tell(event{Event: "error", Message: err.Error()})
 		return 1
 	}
 	commands := make(chan command, 1)
@@ -87,6 +88,10 @@ func ShimMain(args []string) int {
 	s.conclude()
 	return 0
 }
+
+// tell reports to the run. One that is gone hears nothing more, and the end of the
+// control pipe says so.
+func (s *shim) tell(e event) { _ = s.status.Encode(e) }
 
 func isPipe(fd int) bool {
 	var st syscall.Stat_t
@@ -123,12 +128,12 @@ func (s *shim) launch() error {
 	if err != nil {
 		return fmt.Errorf("start server: %w", err)
 	}
-	defer null.Close()
+	defer func() { _ = null.Close() }() // only read
 	pump, output, err := startPump(s.spec.LogPath, s.spec.Log)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(output)
+	defer func() { _ = syscall.Close(output) }() // the server has its own
 	s.pump = pump
 
 	attr := &syscall.ProcAttr{
@@ -152,7 +157,7 @@ func (s *shim) launch() error {
 	if s.cgroup != nil {
 		begun.Cgroup = s.cgroup.path
 	}
-	s.status.Encode(event{Event: "started", Started: &begun})
+	s.tell(event{Event: "started", Started: &begun})
 	return nil
 }
 
@@ -178,7 +183,7 @@ func (s *shim) forkInCgroup(path string, attr syscall.ProcAttr) (int, bool) {
 	}
 	folder, err := os.Open(planned)
 	if err == nil {
-		defer folder.Close()
+		defer func() { _ = folder.Close() }() // only read
 		sys := *attr.Sys
 		sys.UseCgroupFD, sys.CgroupFD = true, int(folder.Fd())
 		attr.Sys = &sys
@@ -188,7 +193,7 @@ func (s *shim) forkInCgroup(path string, attr syscall.ProcAttr) (int, bool) {
 			return pid, true
 		}
 	}
-	group.remove()
+	_ = group.remove() // a folder that stays is found by the next Reap
 	return 0, false
 }
 
@@ -234,7 +239,7 @@ func (s *shim) begin(next phase, grace time.Duration) {
 	s.phase, s.deadline = next, deadline
 	s.poll = minPoll
 	if entered && next == stopping {
-		s.killer.terminate()
+		_ = s.killer.terminate() // whom it does not reach is killed at the deadline
 	}
 }
 
@@ -243,7 +248,7 @@ func (s *shim) advance() {
 		s.begin(killing, 0)
 	}
 	if s.phase == killing {
-		s.killer.kill()
+		_, _ = s.killer.kill() // advance comes again until reap finds nobody
 		s.chase()
 	}
 }
@@ -257,7 +262,7 @@ func (s *shim) chase() {
 	for end := time.Now().Add(chaseLimit); time.Now().Before(end); {
 		pids := children()
 		for _, pid := range pids {
-			syscall.Kill(pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL) // a child of ours can only have ended
 		}
 		for _, pid := range pids {
 			if p, err := readProc(pid); err == nil {
@@ -286,7 +291,7 @@ func (s *shim) reap() (none bool) {
 			return false
 		case pid == s.pid && s.code < 0:
 			s.code = exitCode(status)
-			s.status.Encode(event{Event: "exited", Code: s.code})
+			s.tell(event{Event: "exited", Code: s.code})
 			// What the first process leaves behind has no purpose any more.
 			s.begin(stopping, s.spec.Grace)
 		}
@@ -303,7 +308,7 @@ func exitCode(status unix.WaitStatus) int {
 // conclude says how it ended, once the log is on file.
 func (s *shim) conclude() {
 	outcome := Outcome{ExitCode: s.code, Killed: s.killer.killed, KilledCount: len(s.killer.seen)}
-	s.cgroup.remove() // a folder that stays is found by the next Reap
+	_ = s.cgroup.remove() // a folder that stays is found by the next Reap
 	outcome.LogLeftOut, outcome.LogLost = s.pump.finish(logFlushLimit)
-	s.status.Encode(event{Event: "clean", Code: s.code, Outcome: &outcome})
+	s.tell(event{Event: "clean", Code: s.code, Outcome: &outcome})
 }

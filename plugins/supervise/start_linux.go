@@ -101,20 +101,22 @@ func notFolder(err error) error {
 
 // startShim executes the shim with its two pipes and sends it the spec.
 func startShim(spec Spec, handle Handle) (*Process, *os.File, error) {
-	fail := func(err error) (*Process, *os.File, error) {
+	fail := func(err error, unused ...*os.File) (*Process, *os.File, error) {
+		for _, end := range unused {
+			_ = end.Close() // nothing has been written to it
+		}
 		return nil, nil, fmt.Errorf("start shim: %w", err)
 	}
 	controlR, controlW, err := os.Pipe()
 	if err != nil {
 		return fail(err)
 	}
-	defer controlR.Close()
+	defer func() { _ = controlR.Close() }() // the shim has its own
 	statusR, statusW, err := os.Pipe()
 	if err != nil {
-		controlW.Close()
-		return fail(err)
+		return fail(err, controlW)
 	}
-	defer statusW.Close()
+	defer func() { _ = statusW.Close() }() // the shim has its own
 
 	cmd := exec.Command(spec.Exe, spec.ShimArgs...)
 	cmd.Args[0] = filepath.Base(os.Args[0]) // what people see in ps, rather than "/proc/self/exe"
@@ -126,9 +128,7 @@ func startShim(spec Spec, handle Handle) (*Process, *os.File, error) {
 	cmd.ExtraFiles = []*os.File{controlFD - 3: controlR, statusFD - 3: statusW}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		controlW.Close()
-		statusR.Close()
-		return fail(err)
+		return fail(err, controlW, statusR)
 	}
 	p := &Process{spec: spec, handle: handle, cmd: cmd, control: controlW, commands: gob.NewEncoder(controlW), done: make(chan struct{})}
 	p.outcome.ExitCode = -1
@@ -137,6 +137,6 @@ func startShim(spec Spec, handle Handle) (*Process, *os.File, error) {
 		p.handle.ShimStart = info.Start
 	}
 	// A failure here means that the shim has died, which watch will see.
-	p.commands.Encode(command{Spec: &spec})
+	_ = p.commands.Encode(command{Spec: &spec})
 	return p, statusR, nil
 }

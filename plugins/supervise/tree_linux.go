@@ -71,7 +71,7 @@ func signalTo(p identity, sig syscall.Signal) error {
 	case err != nil:
 		return fmt.Errorf("open process %d: %w", p.pid, err)
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }() // it was only signalled through
 	now, err := readProc(p.pid)
 	if err != nil || now.Start != p.start {
 		return nil
@@ -146,20 +146,21 @@ func (k *killer) kill() ([]ProcInfo, error) {
 		found = next
 	}
 	k.signalAll(found, syscall.SIGKILL)
-	return found, nil
+	return found, nil //nolint:nilerr // a look that failed on the way left found as it was
 }
 
 // signalAll signals each process once, alone or through its group: many servers
-// take a second TERM as an order to drop everything.
+// take a second TERM as an order to drop everything. A failure shows in the next
+// look: the process is still there.
 func (k *killer) signalAll(procs []ProcInfo, sig syscall.Signal) {
 	own := syscall.Getpgrp()
 	reached := make(map[int]bool)
 	for _, p := range procs {
 		if !k.groups || p.group <= 1 || p.group == own {
-			signalTo(p.identity(), sig) // a failure shows in the next look: it is still there
+			_ = signalTo(p.identity(), sig)
 		} else if !reached[p.group] {
 			reached[p.group] = true
-			syscall.Kill(-p.group, sig)
+			_ = syscall.Kill(-p.group, sig)
 		}
 	}
 }

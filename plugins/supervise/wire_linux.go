@@ -51,5 +51,5 @@ type started struct {
 
 // growPipe gives a pipe a mebibyte, as slack for bursts; the system may refuse.
 func growPipe(fd int) {
-	unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20)
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20)
 }
