@@ -84,7 +84,8 @@ func (c Config) With(over Config) Config {
 	// A change may be written before its engine is known, so names are made
 	// canonical for the engine that it lands on.
 	for name, v := range over.Knobs {
-		out.Knobs[CanonicalKnob(out.Engine, name)] = v
+		canonical, setting := CanonicalSetting(out.Engine, name, v)
+		out.Knobs[canonical] = setting
 	}
 	if len(over.Env) > 0 {
 		if out.Env == nil {

@@ -202,7 +202,7 @@ func (f EngineFlag) accept(v Value) (Value, bool) {
 // not known has it.
 func (f EngineFlag) ForVersion(version string) error {
 	switch {
-	case version == "":
+	case !releaseForm.MatchString(version):
 	case f.Until != "" && !releaseBefore(version, f.Until):
 		return fmt.Errorf("knob %q (%s): %w: removed in version %s, this is %s", f.Name, f.Spelling(), ErrInvalid, f.Until, version)
 	case f.Since != "" && releaseBefore(version, f.Since):

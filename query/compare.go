@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -66,8 +67,8 @@ func (c *compiler) sides(n *ast.BinaryNode, l *node) (_, r *node, err error) {
 	r, errR := c.compile(n.Right)
 	quote := func(side ast.Node, err error, other *node) error {
 		id, ok := side.(*ast.IdentifierNode)
-		e, is := err.(*SyntaxError)
-		if ok && is && other != nil && (other.typ == core.TextType || other.typ == core.VersionType || other.typ == core.AnyType) {
+		var e *SyntaxError
+		if ok && errors.As(err, &e) && other != nil && (other.typ == core.TextType || other.typ == core.VersionType || other.typ == core.AnyType) {
 			e.Msg += "; text is written in quotes: \"" + id.Value + "\""
 			e.Near = nil
 		}

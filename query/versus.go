@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -154,8 +155,9 @@ func (c *compiler) bareGain(off int) (*node, error) {
 	other := *c
 	other.aliases = nil
 	node, err := other.gainOf(first, off)
-	if err != nil && IsUsage(err) && of.expression != nil {
-		return nil, c.errorf(off, "gain of %s: %s", first, err.(*SyntaxError).Msg)
+	var mistake *SyntaxError
+	if errors.As(err, &mistake) && of.expression != nil {
+		return nil, c.errorf(off, "gain of %s: %s", first, mistake.Msg)
 	}
 	return node, err
 }

@@ -14,21 +14,21 @@ import (
 func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, shown []*group, dropped int, simulated bool) []Warning {
 	p := e.p
 	out := a.Warnings
-	warn := func(code, hint, format string, args ...any) {
-		out = append(out, Warning{code, fmt.Sprintf(format, args...), hint})
+	warn := func(code, format string, args ...any) {
+		out = append(out, Warning{Code: code, Message: fmt.Sprintf(format, args...)})
 	}
 	if a.Considered == 0 {
-		out = append(out, e.nothingQualifies(a, t))
+		out = append(out, e.nothingQualifies(t))
 	}
 	if simulated {
-		warn("simulated", "", "only simulated trials qualify: %s", trials(a.Considered))
+		warn("simulated", "only simulated trials qualify: %s", trials(a.Considered))
 	}
 	out = append(out, t.undecidedWarnings()...)
 	if dropped > 0 {
-		warn("having", "", "%s left out by having", plural(dropped, "group"))
+		warn("having", "%s left out by having", plural(dropped, "group"))
 	}
 	if a.EmptyGroups > 0 {
-		warn("empty_group", "", "nothing qualifies for %s", p.emptyNames(a.Groups))
+		warn("empty_group", "nothing qualifies for %s", p.emptyNames(a.Groups))
 	}
 	if p.over != nil {
 		out = append(out, p.memberWarnings(groups)...)
@@ -40,7 +40,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 	out = append(out, p.repeatWarnings(shown)...)
 	if p.vs != nil && p.over == nil {
 		if n := p.withoutBaseline(shown); n > 0 {
-			warn("no_baseline", "", "%s without a baseline: no trial where %s has the same %s",
+			warn("no_baseline", "%s without a baseline: no trial where %s has the same %s",
 				plural(n, "row"), p.q.vs.text, p.versusKeys())
 		}
 	}
@@ -55,7 +55,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 			if p.q.per != "" {
 				what = p.q.per
 			}
-			warn("missing", "", "%s: %d of %s lack a value and do not count", agg.text, passed, plural(all, what))
+			warn("missing", "%s: %d of %s lack a value and do not count", agg.text, passed, plural(all, what))
 		}
 	}
 	out = append(out, p.soundWarnings(shown)...)
@@ -66,7 +66,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 }
 
 // nothingQualifies says what keeps most trials out and which comes nearest.
-func (e *evaluation) nothingQualifies(a *Answer, t *tally) Warning {
+func (e *evaluation) nothingQualifies(t *tally) Warning {
 	w := Warning{Code: "no_trial", Message: "no trial qualifies"}
 	worst := -1
 	for i, m := range e.misses {
@@ -204,19 +204,22 @@ func (p *plan) versusKeys() string {
 	return strings.Join(names, ", ")
 }
 
-// findingWarnings points at winners of which the audit has something to say.
+// findingWarnings points at winners whose ranked figures the audit asks to look at.
 func findingWarnings(a *Answer, col int) []Warning {
 	number := a.Column("number")
 	var names []string
-	for _, row := range a.Rows {
-		if row[col].Kind == core.KindNumber && row[col].Num > 0 && number >= 0 {
+	for i, row := range a.Rows {
+		// What touches other figures than the ranked ones, or only informs, stays in
+		// the column: a warning for every answer would be read by nobody.
+		touched := i < len(a.Severity) && a.Severity[i] >= core.SeverityNote
+		if touched && row[col].Kind == core.KindNumber && row[col].Num > 0 && number >= 0 {
 			names = append(names, row[number].String())
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return []Warning{{Code: "findings", Message: listTrials(names) + ": the audit has findings",
+	return []Warning{{Code: "findings", Message: listTrials(names) + ": the audit has findings on the ranked figure",
 		Hint: "sweepbook audit lists which figures they touch"}}
 }
 

@@ -15,6 +15,10 @@ import (
 // room.
 var ErrDiskFull = errors.New("disk full")
 
+// ErrBusy: another process has been writing for longer than a writer waits. What
+// was to be written is not; repeat it later.
+var ErrBusy = errors.New("history is busy")
+
 // SchemaError refuses a history that a newer program wrote. The file is as it
 // was. It unwraps to core.ErrInvalid.
 type SchemaError struct {
@@ -74,7 +78,7 @@ func translate(err error) error {
 	case codeFull:
 		return fmt.Errorf("%w: free some space and repeat: %w", ErrDiskFull, err)
 	case codeBusy:
-		return fmt.Errorf("another process has been writing to the history for more than 10 s: %w", err)
+		return fmt.Errorf("%w: another process has been writing to it for more than 10 s: %w", ErrBusy, err)
 	case codeCorrupt:
 		return fmt.Errorf("the file is damaged: copy it away, then try `sweepbook db check` or restore a backup: %w", err)
 	case codeNotADB:

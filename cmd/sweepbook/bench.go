@@ -10,6 +10,7 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/load"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 	"github.com/sweepbook/sweepbook/query"
 )
 
@@ -53,17 +54,54 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 		return fmt.Errorf("bench %s: %w", req.BaseURL, err)
 	}
 	t.Figures, t.Status = load.Figures(sink.samples), core.StatusOK
+	t.Extra = sink.extra
 	t.Derive()
+	if t.Status != core.StatusOK {
+		t.FailureText = firstFailure(sink.samples)
+	}
+	// The figures are shown first: they must not be lost with a history that
+	// cannot be written.
+	if err := a.benchOutput(cmd, t); err != nil {
+		return err
+	}
 	if !cmd.Bool("no-record") {
-		db, err := a.openWrite(ctx, cmd)
-		if err != nil {
+		if err := a.recordBench(ctx, cmd, t, sink.samples); err != nil {
 			return err
 		}
-		defer db.Close()
-		if err := db.FinishTrial(ctx, t, sink.samples); err != nil {
-			return fmt.Errorf("record trial: %w", err)
+	}
+	if t.Status != core.StatusOK {
+		a.fail(fmt.Errorf("bench %s: no request completed: %s", req.BaseURL, t.FailureText))
+		return quietError{exitError}
+	}
+	if n := t.Figures["failed"]; n > 0 {
+		a.warn("%.0f of %.0f requests failed, the first with: %s", n, t.Figures["requested"], firstFailure(sink.samples))
+	}
+	return nil
+}
+
+func (a *app) recordBench(ctx context.Context, cmd *cli.Command, t *core.Trial, samples []core.Sample) error {
+	db, err := a.openWrite(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := (runStore{db, a, serving.NewRedactor(nil)}).FinishTrial(ctx, t, samples); err != nil {
+		return fmt.Errorf("record trial: %w", err)
+	}
+	return nil
+}
+
+// firstFailure is the text of the first request that failed.
+func firstFailure(samples []core.Sample) string {
+	for _, s := range samples {
+		if s.Outcome == core.OutcomeFailed {
+			return s.Error
 		}
 	}
+	return "no request was answered"
+}
+
+func (a *app) benchOutput(cmd *cli.Command, t *core.Trial) error {
 	var out table
 	out.columns = []query.Column{{Name: "figure", Type: core.TextType}, {Name: "value", Type: core.NumberType}, {Name: "unit", Type: core.TextType}}
 	for _, f := range core.Fields() {
@@ -109,6 +147,7 @@ func (a *app) benchTrial(cmd *cli.Command) (*core.Trial, core.BenchmarkRequest, 
 type benchSink struct {
 	mu      sync.Mutex
 	samples []core.Sample
+	extra   map[string]core.Value
 }
 
 func (s *benchSink) Samples(batch []core.Sample) error {
@@ -118,5 +157,10 @@ func (s *benchSink) Samples(batch []core.Sample) error {
 	return nil
 }
 
-func (s *benchSink) Progress(core.Progress)        {}
-func (s *benchSink) Summary(map[string]core.Value) {}
+func (s *benchSink) Progress(core.Progress) {}
+
+func (s *benchSink) Summary(extra map[string]core.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.extra = extra
+}

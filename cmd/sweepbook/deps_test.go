@@ -15,7 +15,7 @@ import (
 var rules = map[string][]string{
 	"core":                nil, // the standard library only
 	"core/stats":          nil,
-	"core/load":           {"core", "core/stats"},
+	"core/load":           {"core", "core/stats", "github.com/pkoukk/tiktoken-go"},
 	"core/ingest":         {"core"},
 	"core/audit":          {"core"},
 	"core/study":          {"core", "core/load", "core/stats", "github.com/goccy/go-yaml"},
@@ -29,9 +29,16 @@ var rules = map[string][]string{
 	"plugins/proto":       nil,
 	"plugins/enginetest":  {"core", "plugins", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "github.com/google/go-cmp"},
 	"plugins/supervise":   {"core", "golang.org/x/sys"},
-	"plugins/sim":         {"core", "core/load"},
-	"examples":            nil,
-	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/study", "examples", "plugins", "plugins/sim", "plugins/supervise",
+	"plugins/serving":     {"core", "core/load"},
+	"plugins/vllm":        {"core", "plugins/serving"},
+	"plugins/sglang":      {"core", "plugins/serving"},
+	"plugins/trtllm":      {"core", "plugins/serving"},
+	"plugins/sim":         {"core", "core/load", "plugins/serving"},
+	// Fake servers for the adapters' tests.
+	"plugins/serving/servingtest": {"core", "plugins/serving", "github.com/google/go-cmp"},
+	"examples":                    nil,
+	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/study", "examples",
+		"plugins", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
 		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 

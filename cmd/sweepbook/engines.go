@@ -9,7 +9,10 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/sglang"
 	"github.com/sweepbook/sweepbook/plugins/sim"
+	"github.com/sweepbook/sweepbook/plugins/trtllm"
+	"github.com/sweepbook/sweepbook/plugins/vllm"
 )
 
 func (a *app) enginesCommand() *cli.Command {
@@ -18,8 +21,18 @@ func (a *app) enginesCommand() *cli.Command {
 		Usage: "list the engines that can be launched here",
 		Commands: []*cli.Command{
 			a.command(&cli.Command{
-				Name: "knobs", Usage: "list the knobs that an engine documents", ArgsUsage: "ENGINE",
+				Name: "knobs", Usage: "list the knobs of the engines side by side, or one engine's in full", ArgsUsage: "[ENGINE]",
 				Action: a.knobsAction,
+			}),
+			a.command(&cli.Command{
+				Name: "check", Usage: "find out what is installed here of an engine", ArgsUsage: "ENGINE",
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "venv", Usage: "`FOLDER` of its Python environment"},
+					&cli.StringFlag{Name: "cmd", Usage: "its `EXECUTABLE`"},
+					&cli.StringFlag{Name: "image", Usage: "its container `IMAGE`"},
+					&cli.StringFlag{Name: "version", Usage: "the `VERSION` that must be there"},
+				},
+				Action: a.checkEngineAction,
 			}),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -43,8 +56,11 @@ func (a *app) enginesCommand() *cli.Command {
 }
 
 func (a *app) knobsAction(ctx context.Context, cmd *cli.Command) error {
+	if !cmd.Args().Present() {
+		return a.table(cmd, knobsSideBySide())
+	}
 	if cmd.Args().Len() != 1 {
-		return usagef("engines knobs: want the name of one engine")
+		return usagef("engines knobs: want the name of one engine, or none")
 	}
 	session, err := a.opener(&plugins.Host{})(ctx, cmd.Args().First())
 	if err != nil {
@@ -66,11 +82,45 @@ func (a *app) knobsAction(ctx context.Context, cmd *cli.Command) error {
 	return a.table(cmd, textTable([]string{"knob", "flag", "type", "default", "what"}, rows))
 }
 
+// knobsSideBySide has a row for each idea that engines share.
+func knobsSideBySide() table {
+	engines := core.FlagTables()
+	var rows [][]string
+	for _, idea := range core.Ideas() {
+		row := []string{idea.Name}
+		for _, engine := range engines {
+			spelled := ""
+			if f, ok := core.FindFlag(engine, idea.Name); ok {
+				spelled = f.Spelling()
+			}
+			row = append(row, spelled)
+		}
+		rows = append(rows, append(row, idea.Doc))
+	}
+	return textTable(append(append([]string{"knob"}, engines...), "what"), rows)
+}
+
+func (a *app) checkEngineAction(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 1 {
+		return usagef("engines check: want the name of one engine")
+	}
+	session, err := a.opener(&plugins.Host{})(ctx, cmd.Args().First())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close(context.WithoutCancel(ctx)) }() // nothing was launched on it
+	found, err := session.Probe(ctx, core.Origin{Venv: cmd.String("venv"), Cmd: cmd.String("cmd"), Image: cmd.String("image"), Version: cmd.String("version")})
+	if err != nil {
+		return fmt.Errorf("engine %s: %w", cmd.Args().First(), err)
+	}
+	return a.table(cmd, textTable([]string{"engine", "version", "command", "detail"}, [][]string{{cmd.Args().First(), found.Version, found.Command, found.Detail}}))
+}
+
 // engineServe is the body of a built-in engine's plugin process.
 func (a *app) engineServe(args []string) int {
 	var engine core.Engine
-	if len(args) == 1 && args[0] == "sim" {
-		engine = sim.New("")
+	if len(args) == 1 {
+		engine = builtin(args[0])
 	}
 	if engine == nil {
 		fmt.Fprintf(a.stderr, "sweepbook: engine-serve is started by sweepbook itself\n")
@@ -78,6 +128,21 @@ func (a *app) engineServe(args []string) int {
 	}
 	plugins.Serve(engine)
 	return exitOK
+}
+
+// builtin makes an engine that is part of this binary, nil for other names.
+func builtin(name string) core.Engine {
+	switch name {
+	case "sim":
+		return sim.New("")
+	case "vllm":
+		return vllm.New()
+	case "sglang":
+		return sglang.New()
+	case "trtllm":
+		return trtllm.New()
+	}
+	return nil
 }
 
 func simServer(args []string, stdout, stderr io.Writer) int {

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -96,24 +94,4 @@ func (a *app) exportCSV(ctx context.Context, db *store.DB, where string, w io.Wr
 		return err
 	}
 	return table{answer.Columns, answer.Rows}.writeCSV(w)
-}
-
-// writeStream writes a whole file or nothing.
-func writeStream(path string, write func(io.Writer) error) error {
-	tmp := path + ".partial"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp) }() // renamed by then, unless something failed
-	if err := write(f); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Sync(); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
 }

@@ -164,7 +164,7 @@ func (b *importBatch) record(ctx context.Context) error {
 	}
 	outcomes, err := b.db.Import(ctx, b.trials)
 	if err != nil {
-		return fmt.Errorf("import: %w", err)
+		return err
 	}
 	var assertions []core.Assertion
 	for i, outcome := range outcomes {

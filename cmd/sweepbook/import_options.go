@@ -36,7 +36,7 @@ func (a *app) importOptions(cmd *cli.Command) (ingest.Options, error) {
 func readMapping(data []byte) (*ingest.Mapping, error) {
 	var m ingest.Mapping
 	if err := yaml.UnmarshalWithOptions(data, &m, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%w: %v", core.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", core.ErrInvalid, err)
 	}
 	return &m, nil
 }

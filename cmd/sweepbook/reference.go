@@ -56,7 +56,7 @@ func readReference(data []byte) (audit.Reference, error) {
 		} `yaml:"gpus"`
 	}
 	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
-		return audit.Reference{}, fmt.Errorf("%w: %v", core.ErrInvalid, err)
+		return audit.Reference{}, fmt.Errorf("%w: %w", core.ErrInvalid, err)
 	}
 	var ref audit.Reference
 	for _, m := range file.Models {

@@ -163,7 +163,8 @@ func details(ctx context.Context, db *store.DB, id string) (report.Details, erro
 		d.Bench = benchLine(t)
 		return d, nil
 	}
-	if len(t.Sources) > 0 {
+	// Only printed text has commands before the result; JSON has none.
+	if len(t.Sources) > 0 && t.Sources[0].Format == "serving-block" {
 		d.Serve, d.Bench = printedCommands(t.Sources[0].Raw)
 		if strings.HasPrefix(d.Serve, "-") {
 			d.Serve = strings.TrimSpace(serveCommand(t.Setup.Config) + " " + d.Serve)

@@ -13,6 +13,7 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 	"github.com/sweepbook/sweepbook/plugins/supervise"
 	"github.com/sweepbook/sweepbook/store"
 )
@@ -80,10 +81,11 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		return fmt.Errorf("host name: %w", err)
 	}
 	host := &plugins.Host{}
+	secrets := a.secretsOf(s.Run.Secrets)
 	ui := newProgress(a)
 	defer ui.end()
 	runner := &study.Runner{
-		File: file, Store: runStore{db}, Judge: j, Open: a.opener(host), Start: startServer,
+		File: file, Store: runStore{db, a, serving.NewRedactor(secrets)}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Now: a.now,
 		Events: ui.event, Stopping: a.stopping,
 	}
@@ -113,6 +115,9 @@ func (a *app) recover(ctx context.Context, db *store.DB, name string) error {
 		if r.KilledCount > 0 {
 			a.warn("ended %d processes that a dead run had left", r.KilledCount)
 		}
+	}
+	if err := a.unspill(ctx, db); err != nil {
+		return err
 	}
 	lost, err := db.ReapLost(ctx, name)
 	if err != nil {

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,11 +21,24 @@ const launchMarker = "SWEEPBOOK_LAUNCH="
 // what recovery needs when both the run and its shim died.
 const handleFile = "server.json"
 
+// serverStarter starts servers under the shim, with a study's secrets in their
+// environment and nowhere else.
+func serverStarter(secrets map[string]string) func(context.Context, study.ProcessSpec) (study.Process, error) {
+	return func(ctx context.Context, spec study.ProcessSpec) (study.Process, error) {
+		env := maps.Clone(spec.Process.Env)
+		if env == nil {
+			env = map[string]string{}
+		}
+		maps.Copy(env, secrets)
+		return startServer(ctx, spec, env)
+	}
+}
+
 // startServer starts a server under the shim. Its handle is on disk before
 // anything runs.
-func startServer(ctx context.Context, spec study.ProcessSpec) (study.Process, error) {
+func startServer(ctx context.Context, spec study.ProcessSpec, env map[string]string) (study.Process, error) {
 	s := supervise.Spec{
-		ShimArgs: []string{"shim"}, Argv: spec.Process.Argv, Env: serverEnv(spec.Process.Env), Dir: spec.Dir,
+		ShimArgs: []string{"shim"}, Argv: spec.Process.Argv, Env: serverEnv(env), Dir: spec.Dir,
 		LogPath: spec.LogPath, Marker: launchMarker + spec.Launch.String(),
 	}
 	path := filepath.Join(spec.Dir, handleFile)
@@ -66,20 +79,13 @@ func (s *supervised) Stop(ctx context.Context, grace time.Duration) error {
 
 func saveHandle(path string, h supervise.Handle) error {
 	data, err := json.Marshal(h)
-	if err != nil {
-		return err
+	if err == nil {
+		err = writeDurably(path, data)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("server handle: %w", err)
 	}
-	if _, err := f.Write(data); err != nil {
-		return fmt.Errorf("server handle: %w", errors.Join(err, f.Close()))
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("server handle: %w", errors.Join(err, f.Close()))
-	}
-	return f.Close()
+	return nil
 }
 
 // reap ends what dead runs of a history left behind and forgets their handles. A

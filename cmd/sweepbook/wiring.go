@@ -12,6 +12,7 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 	"github.com/sweepbook/sweepbook/query"
 	"github.com/sweepbook/sweepbook/store"
 )
@@ -20,10 +21,15 @@ import (
 // plugins meet.
 
 // builtins are the engines inside this binary.
-func builtins() []string { return []string{"sim"} }
+func builtins() []string { return []string{"sglang", "sim", "trtllm", "vllm"} }
 
 // runStore is the history as core/study wants it.
-type runStore struct{ *store.DB }
+type runStore struct {
+	*store.DB
+	app *app
+	// redact keeps secrets out of what is recorded of a server's own words.
+	redact *serving.Redactor
+}
 
 func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error) {
 	var ids []core.ID
@@ -198,6 +204,20 @@ func (a *app) pluginPath() []string {
 		path = append(path, filepath.Join(data, "sweepbook", "plugins"))
 	}
 	return path
+}
+
+// secretsOf gives the values of a study's secrets from this environment. One that
+// is not set is left out: the engine says itself what it lacks.
+func (a *app) secretsOf(names []string) map[string]string {
+	secrets := map[string]string{}
+	for _, name := range names {
+		if v := a.getenv(name); v != "" {
+			secrets[name] = v
+		} else {
+			a.warn("secret %s is not set in the environment", name)
+		}
+	}
+	return secrets
 }
 
 // serverEnv is the allow-listed environment of this process with the plan's own.

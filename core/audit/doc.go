@@ -11,7 +11,7 @@
 //	timestamps.go   A9-A15   latencies against each other: broken streaming
 //	peak.go         A7 A8    the observed peaks
 //	queueing.go     A16 C3 C4h C5-C7 E3  load, queue, cold start
-//	lengths.go      A18 A19 E9 E12   what was asked and what was answered
+//	lengths.go      A18 A19 E9 E12 E13   what was asked and what was answered
 //	limits.go       B1-B7    what the hardware can do at best
 //	candidate.go    C1 C2 D9 E11  whether the trial may stand for its configuration
 //	attribution.go  D1-D4 D7 D8 D10  what the text says beside the figures

@@ -11,9 +11,6 @@ func exactly(v float64) interval { return interval{v, v} }
 // rounded is a figure that was printed to within half.
 func rounded(v, half float64) interval { return interval{max(0, v-half), v + half} }
 
-func (a interval) plus(b interval) interval  { return interval{a.lo + b.lo, a.hi + b.hi} }
-func (a interval) times(b interval) interval { return interval{a.lo * b.lo, a.hi * b.hi} }
-
 // over divides; a divisor that may be 0 leaves no upper end.
 func (a interval) over(b interval) interval {
 	hi := math.Inf(1)

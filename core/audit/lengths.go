@@ -65,7 +65,30 @@ func lengthRules() []Rule {
 				return one(percent(share) + " of the prompt tokens from the cache")
 			},
 		},
+		{
+			ID: "E13", Version: 1, Severity: core.SeverityNote, Metrics: []string{"…_ttft_ms", "input_tps", "total_tps"},
+			Title: "first tokens come sooner at a higher load",
+			Doc: "A trial with the same configuration, workload and seed at a lower concurrency has a mean_ttft_ms of more than twice this one's. More " +
+				"load never makes first tokens come sooner; the lower load had asked the same prompts before and left them in the prefix cache. " +
+				"Flush the cache between loads, or change the seed.",
+			check: checkWarmLadder,
+		},
 	}
+}
+
+// checkWarmLadder compares with the lower loads of the same curve.
+func checkWarmLadder(x *subject) []hit {
+	ttft, ok := x.get("mean_ttft_ms")
+	c, known := finite(x.t.Load.Concurrency)
+	if !ok || !known || ttft <= 0 {
+		return nil
+	}
+	for _, lower := range x.study.ladders[x.keys.ladder] {
+		if lower.concurrency < c && lower.ttft > 2*ttft {
+			return one(fmt.Sprintf("mean_ttft_ms %s at concurrency %s, %s at %s (%s) with the same seed", num(ttft), num(c), num(lower.ttft), num(lower.concurrency), lower.place))
+		}
+	}
+	return nil
 }
 
 // ranged: lengths are drawn from a range, so that their mean says little.

@@ -6,6 +6,20 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
+// ladder puts a trial on a curve of equal prompts.
+func ladder(concurrency, ttft float64) func(*core.Trial) {
+	return func(t *core.Trial) {
+		t.Load.Concurrency, t.Load.Seed = core.Number(concurrency), core.Number(42)
+		t.Figures["mean_ttft_ms"] = ttft
+	}
+}
+
+func onLadder(concurrency, ttft float64) *core.Trial {
+	t := alike(1, nil)[0]
+	ladder(concurrency, ttft)(t)
+	return t
+}
+
 func lengthCases() []ruleCase {
 	return []ruleCase{
 		{rule: "A18", name: "hit", edit: figure("output_tokens", 196000), want: note, needs: []string{"output_tokens", "completed", "output_len"}},
@@ -25,6 +39,10 @@ func lengthCases() []ruleCase {
 		{rule: "E12", name: "by rate", edit: figure("prefix_hit_rate", 0.94), want: note},
 		{rule: "E12", name: "20 %", edit: figure("prefix_hit_rate", 0.2)},
 		{rule: "E12", name: "a real data set", edit: edits(figure("prefix_hit_rate", 0.5), func(t *core.Trial) { t.Workload.Dataset = "sharegpt" })},
+		{rule: "E13", name: "hit", edit: ladder(8, 20), before: []*core.Trial{onLadder(4, 400)}, want: note, needs: []string{"mean_ttft_ms"}},
+		{rule: "E13", name: "half", edit: ladder(8, 200), before: []*core.Trial{onLadder(4, 400)}},
+		{rule: "E13", name: "another seed", edit: edits(ladder(8, 20), func(t *core.Trial) { t.Load.Seed = core.Number(7) }), before: []*core.Trial{onLadder(4, 400)}},
+		{rule: "E13", name: "a lower load", edit: ladder(2, 20), before: []*core.Trial{onLadder(4, 400)}},
 		{rule: "E12", name: "a shared prefix", edit: edits(figure("prefix_hit_rate", 0.5), func(t *core.Trial) { t.Workload.Params["prefix_len"] = core.Number(500) })},
 	}
 }

@@ -23,7 +23,8 @@ type studySummary struct {
 	votes       map[string]map[string]*votes // by keys.question, then parameter
 	firstRecord map[core.ID]firstRecord
 	firstRepeat map[string]firstRepeat
-	stageNaming map[uint]string // settings that a title names -> the title
+	ladders     map[string][]rung // by keys.ladder
+	stageNaming map[uint]string   // settings that a title names -> the title
 	overLimit   struct {
 		first    string // record
 		hits, of int
@@ -37,6 +38,13 @@ type keys struct {
 	asked    string // model, workload, requests and seed; "" where the workload is not known
 	question string // model, data set and lengths, whatever the sampling
 	repeat   string // core's RepeatKey; "" where too little is known for it
+	ladder   string // configuration, workload and seed: one curve of equal prompts
+}
+
+// rung is one load of a curve that asks the same prompts at each.
+type rung struct {
+	concurrency, ttft float64
+	place             string
 }
 
 type firstRecord struct{ record, place string }
@@ -59,7 +67,7 @@ func Summarize(trials []*core.Trial) *Summary {
 		study := s.studies[t.Study]
 		if study == nil {
 			study = &studySummary{groups: map[string]*group{}, votes: map[string]map[string]*votes{}, firstRecord: map[core.ID]firstRecord{},
-				firstRepeat: map[string]firstRepeat{}, stageNaming: map[uint]string{}, changes: map[string]*sides{}}
+				firstRepeat: map[string]firstRepeat{}, ladders: map[string][]rung{}, stageNaming: map[uint]string{}, changes: map[string]*sides{}}
 			s.studies[t.Study] = study
 		}
 		study.add(t, k)
@@ -97,6 +105,9 @@ func keysOf(t *core.Trial) keys {
 		requests = "completed " + num(t.Figures["completed"])
 	}
 	k.asked = cfg.Model + "\x00" + w.Name + "\x00" + w.Hash() + "\x00" + requests + "\x00" + t.Load.Seed.String()
+	if t.Load.Seed.Kind == core.KindNumber {
+		k.ladder = cfg.Hash() + "\x00" + k.question + "\x00" + t.Load.Seed.String()
+	}
 	loaded := !t.Load.Concurrency.IsMissing() || !t.Load.RequestRate.IsMissing()
 	if cfg.Engine != "" && cfg.CommandKnown && loaded {
 		k.repeat = t.RepeatKey()
@@ -113,6 +124,11 @@ func (s *studySummary) add(t *core.Trial, k keys) {
 	s.firstRecord[t.ID] = firstRecord{k.record, placeOfTrial(t)}
 	if _, seen := s.firstRepeat[k.repeat]; !seen && k.repeat != "" {
 		s.firstRepeat[k.repeat] = firstRepeat{t.ID, placeOfTrial(t), t.Figures["total_tps"]}
+	}
+	if c, known := finite(t.Load.Concurrency); known && k.ladder != "" {
+		if ttft, ok := t.Figures["mean_ttft_ms"]; ok {
+			s.ladders[k.ladder] = append(s.ladders[k.ladder], rung{c, ttft, placeOfTrial(t)})
+		}
 	}
 	if over, applies := overLimit(t); applies {
 		s.overLimit.of++

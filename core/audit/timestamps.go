@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -25,7 +26,7 @@ func timestampRules() []Rule {
 			check: func(x *subject) []hit {
 				v, ok := x.all("mean_ttft_ms", "mean_itl_ms", "mean_e2el_ms")
 				n, ok2 := x.tokens()
-				if !ok || !ok2 || n <= 1 || v[2] <= 0 {
+				if !ok || !ok2 || n <= 1 || v[2] <= 0 || x.beyondText() {
 					return nil
 				}
 				sum := v[0] + v[1]*(n-1)
@@ -109,11 +110,24 @@ func timestampRules() []Rule {
 	}
 }
 
+// beyondText: the latency ends with sound or pictures that come after the text, so
+// that tokens do not account for it.
+func (x *subject) beyondText() bool {
+	for name := range x.t.Extra {
+		for _, kind := range []string{"audio", "image", "video"} {
+			if strings.Contains(name, kind) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func checkTPOTAgainstLatency(x *subject) []hit {
 	tpot, field, ok := x.tpot("mean")
 	v, ok2 := x.all("mean_ttft_ms", "mean_e2el_ms")
 	n, ok3 := x.tokens()
-	if !ok || !ok2 || !ok3 || n <= 1 || v[1] <= 0 {
+	if !ok || !ok2 || !ok3 || n <= 1 || v[1] <= 0 || x.beyondText() {
 		return nil
 	}
 	sum := v[0] + tpot*(n-1)

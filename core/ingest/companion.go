@@ -50,7 +50,7 @@ func readCompanion(dir string) *companion {
 		}
 		if f, err := os.Open(path); err == nil {
 			c.read(name, io.LimitReader(f, maxCompanion))
-			f.Close()
+			_ = f.Close() // only read
 		}
 	}
 	if len(c.names) == 0 {

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,7 +136,7 @@ func TestWalk(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := ingest.Walk(ctx, []string{dir}, ingest.Options{}, each); err != context.Canceled {
+	if err := ingest.Walk(ctx, []string{dir}, ingest.Options{}, each); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled walk ended with %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func markerOf(text string) (marker, core.Role) {
 	if len([]rune(text)) > 60 {
 		return noMarker, ""
 	}
-	kind := noMarker
+	var kind marker
 	switch {
 	case partWords.MatchString(text):
 		return markPart, ""

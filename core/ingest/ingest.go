@@ -79,7 +79,7 @@ func readPath(ctx context.Context, path string, around *neighbourhood) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("read results: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return Result{}, fmt.Errorf("read results: %s: %w: a folder; walk it instead", path, core.ErrInvalid)
 	}
@@ -140,7 +140,7 @@ func stem(name string) string {
 
 // contextReader ends reading when the context does.
 type contextReader struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // lives within one call of Read
 	r   io.Reader
 }
 

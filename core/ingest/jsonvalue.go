@@ -15,8 +15,8 @@ func (j *jsonReader) value(depth int, keep bool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case c == '{' || c == '[':
+	switch c {
+	case '{', '[':
 		if depth > maxDepth {
 			return nil, j.fail("record: nested deeper than %d levels", maxDepth)
 		}
@@ -25,7 +25,7 @@ func (j *jsonReader) value(depth int, keep bool) (any, error) {
 			return j.object(depth, keep)
 		}
 		return j.list(depth, keep)
-	case c == '"':
+	case '"':
 		j.readByte()
 		return j.string(keep, maxText)
 	}
@@ -69,7 +69,7 @@ func (j *jsonReader) object(depth int, keep bool) (any, error) {
 			return nil, j.fail("record: line %d: want : after the key %q, got %q", j.line, clip(key, 40), c)
 		}
 		j.readByte()
-		wanted := keep && !(depth == 1 && j.drop != nil && j.drop(key))
+		wanted := keep && (depth != 1 || j.drop == nil || !j.drop(key))
 		v, err := j.value(depth+1, wanted)
 		if err != nil {
 			return nil, err

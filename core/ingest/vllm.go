@@ -11,7 +11,7 @@ import (
 // isVLLMResult: what vllm bench serve writes, of any version, also through a
 // sweep or a wrapper that keeps its keys.
 func isVLLMResult(o *object) bool {
-	if !o.has("completed") || !(o.has("duration") || o.has("request_throughput")) {
+	if !o.has("completed") || (!o.has("duration") && !o.has("request_throughput")) {
 		return false
 	}
 	return o.has("output_throughput") || o.has("total_token_throughput") || o.has("request_throughput")

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,5 +61,32 @@ func BenchmarkRandomPrompt(b *testing.B) {
 	}
 	for i := 0; b.Loop(); i++ {
 		p.At(i)
+	}
+}
+
+// BenchmarkTokenizer counts mixed text by the small vocabulary, or by the
+// tokenizer.json that SWEEPBOOK_QWEN3_TOKENIZER names.
+func BenchmarkTokenizer(b *testing.B) {
+	path := os.Getenv("SWEEPBOOK_QWEN3_TOKENIZER")
+	if path == "" {
+		path = small(b, nil)
+	}
+	tok, err := load.LoadTokenizer(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var cases struct{ Cases []tokenCase }
+	readJSON(b, filepath.Join("testdata", "tokenizer", "qwen3.json"), &cases)
+	var text strings.Builder
+	for text.Len() < 90_000 {
+		for _, c := range cases.Cases {
+			text.WriteString(c.Text + "\n")
+		}
+	}
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		if _, err := tok.Count(text.String()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

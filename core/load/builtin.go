@@ -13,10 +13,15 @@ import (
 //go:embed builtin.json
 var builtinJSON string
 
-func builtinConversations(output int) ([]Prompt, error) {
-	found, err := ShareGPT(strings.NewReader(builtinJSON), output, nil)
+// builtinTurnsJSON holds ten dialogues of four questions and answers each.
+//
+//go:embed builtin_turns.json
+var builtinTurnsJSON string
+
+func builtinConversations(output int, seed uint64, counter Counter) (Prompts, error) {
+	found, err := shareGPT(strings.NewReader(builtinJSON), output, counter)
 	if err != nil {
-		return nil, fmt.Errorf("built-in conversations: %w", err)
+		return Prompts{}, fmt.Errorf("built-in conversations: %w", err)
 	}
-	return found, nil
+	return shuffled(found, seed), nil
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -9,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -26,57 +27,87 @@ var (
 const (
 	maxBody     = 64 << 20 // of an answer that was not streamed
 	maxErrBody  = 4 << 10  // of a refusal
+	maxHead     = 256 << 10
 	drainTime   = 200 * time.Millisecond
 	idleConnAge = 2 * time.Second
+	readBuffer  = 2 << 10 // of one stream; it grows for a longer line
 )
 
-// client sends requests of one trial.
+// client sends requests of one phase of a trial.
 type client struct {
-	http  *http.Client
-	url   string
-	req   core.BenchmarkRequest
-	pulse *pulse
+	http    *http.Client
+	url     string
+	host    string // host:port
+	req     core.BenchmarkRequest
+	clock   func() time.Duration // since the start of the phase
+	pulse   *pulse
+	self    *self
+	buffers *sync.Pool
+	moments *moments
 }
 
-func newClient(req core.BenchmarkRequest, ep endpoint) (*client, error) {
+// newTransport makes the connections of one trial: as many as there are requests
+// in flight, kept between its phases.
+func newTransport(l *lobby) *http.Transport {
+	return &http.Transport{
+		// No proxy: the environment's proxy must not stand between ruler and
+		// server, and would catch even loopback in some set-ups.
+		Proxy:               nil,
+		DialContext:         l.dial,
+		MaxIdleConns:        0,
+		MaxIdleConnsPerHost: 1 << 20,
+		// Python servers drop an idle connection after 5 s. Dropping it before
+		// they do keeps a request from being written into a closing one, which
+		// would look like a failure of the server.
+		IdleConnTimeout:        idleConnAge,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHead,
+		ReadBufferSize:         2 * readBuffer,
+		WriteBufferSize:        readBuffer,
+	}
+}
+
+// newClient starts a phase now.
+func newClient(req core.BenchmarkRequest, ep endpoint, transport *http.Transport) (*client, error) {
 	u, err := url.Parse(req.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("benchmark: base URL: %w: %q is not http://host:port", core.ErrInvalid, req.BaseURL)
 	}
-	return &client{
-		url:   address(req.BaseURL, ep),
-		req:   req,
-		pulse: newPulse(),
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	c := &client{
+		url: address(req.BaseURL, ep), host: net.JoinHostPort(u.Hostname(), port),
+		req: req,
 		http: &http.Client{
+			Transport: transport,
 			// A redirect would be measured as part of the answer; it is a wrong address.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{
-				// No proxy: the environment's proxy must not stand between ruler and
-				// server, and would catch even loopback in some set-ups.
-				Proxy:               nil,
-				DialContext:         (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext,
-				MaxIdleConns:        0,
-				MaxIdleConnsPerHost: 1 << 20,
-				// Python servers drop an idle connection after 5 s. Dropping it before
-				// they do keeps a request from being written into a closing one, which
-				// would look like a failure of the server.
-				IdleConnTimeout:    idleConnAge,
-				DisableCompression: true,
-			},
 		},
-	}, nil
+		buffers: &sync.Pool{New: func() any { b := make([]byte, readBuffer); return &b }},
+		moments: &moments{},
+	}
+	c.start()
+	return c, nil
 }
 
-func (c *client) close() { c.http.CloseIdleConnections() }
+// start sets the clock of the phase to 0.
+func (c *client) start() {
+	start := time.Now()
+	c.clock = func() time.Duration { return time.Since(start) }
+	c.pulse = &pulse{clock: c.clock}
+	c.self = newSelf()
+}
 
 // send asks one request and times its answer. due is NoTime where the request is
-// due when it is sent. clock is the time since the start of the measured window.
-// It never fails: what goes wrong is in the sample.
-func (c *client) send(ctx context.Context, j job, due time.Duration, clock func() time.Duration) core.Sample {
+// due when it is sent. It never fails: what goes wrong is in the sample.
+func (c *client) send(ctx context.Context, j job, due time.Duration, a *answer) core.Sample {
 	s := core.Sample{
 		Index: j.index, Due: due, Sent: core.NoTime, First: core.NoTime, Last: core.NoTime, End: core.NoTime,
 		InputTokens: -1, CachedTokens: -1, OutputTokens: -1, RequestedOutput: j.output,
 	}
+	a.first = core.NoTime
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if d := c.req.RequestTimeout; d > 0 {
@@ -86,24 +117,25 @@ func (c *client) send(ctx context.Context, j job, due time.Duration, clock func(
 	idle.start()
 	defer idle.stop()
 
-	err := c.exchange(ctx, cancel, j, clock, idle, &s)
+	err := c.exchange(ctx, cancel, j, idle, &s, a)
 	if s.End == core.NoTime {
-		s.End = clock()
+		s.End = c.clock()
 	}
 	if s.Due == core.NoTime {
 		s.Due = s.Sent
 	}
+	s.Chunks = c.moments.keep(s.Chunks)
 	if err == nil {
 		return s
 	}
 	s.Outcome = core.OutcomeFailed
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
-		s.Error = oneLine(transportError(err))
+		s.Error = failureText(err)
 	case errors.Is(cause, errTotal):
-		s.Error = fmt.Sprintf("%v: no whole answer within %v", errTotal, c.req.RequestTimeout)
+		s.Error = fmt.Sprintf("%s: no whole answer within %v", classTimeout, c.req.RequestTimeout)
 	case errors.Is(cause, errIdle):
-		s.Error = fmt.Sprintf("%v: nothing came for %v", errIdle, c.req.IdleTimeout)
+		s.Error = fmt.Sprintf("%s: nothing came for %v", classStall, c.req.IdleTimeout)
 	default:
 		// The window is over, or the whole run was cancelled: the run's own limit.
 		s.Outcome = core.OutcomeIncomplete
@@ -113,33 +145,50 @@ func (c *client) send(ctx context.Context, j job, due time.Duration, clock func(
 
 // exchange does the HTTP part of one request and fills in the sample's moments
 // and counts. An answer that is not whole and good is an error.
-func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j job, clock func() time.Duration, idle *idleWatch, s *core.Sample) error {
-	s.Sent = clock()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(j.body))
+func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j job, idle *idleWatch, s *core.Sample, a *answer) error {
+	s.Sent = c.clock()
+	connected := func(httptrace.GotConnInfo) { c.self.connect(c.clock() - s.Sent) }
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: connected}),
+		http.MethodPost, c.url, bytes.NewReader(j.body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream, application/json")
+	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	in := bufio.NewReaderSize(&watched{resp.Body, idle}, 8<<10)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		// What was read before an error is the better part of the text.
-		body, _ := io.ReadAll(io.LimitReader(in, maxErrBody))
-		return fmt.Errorf("HTTP %d: %s", resp.StatusCode, errorText(body))
+		return refusal(resp)
 	}
-	streamed, err := isStream(in)
+	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		return trouble(classEncoding, fmt.Errorf("the answer is compressed (%s): moments of its chunks would be those of blocks", oneLine(coding)))
+	}
+	buffer := c.buffers.Get().(*[]byte)
+	stream := newEvents(resp.Body, *buffer, c.clock)
+	stream.moved = idle.moved
+	defer func() {
+		if len(stream.buffer) <= 4*readBuffer {
+			c.buffers.Put(&stream.buffer)
+		}
+	}()
+	streamed, err := stream.opens()
 	if err != nil {
 		return err
 	}
 	if !streamed {
-		return readWhole(in, clock, s)
+		err := readWhole(io.MultiReader(bytes.NewReader(stream.buffer[stream.from:stream.to]), resp.Body), c.clock, s, a)
+		if err == nil {
+			idle.moved(s.End) // what the other requests wait behind has moved
+			idle.token(s.End)
+		}
+		return err
 	}
-	if err := readStream(in, clock, s); err != nil {
+	s.Chunks = c.moments.borrow()
+	if err := readStream(stream, s, a, idle.token); err != nil {
 		return err
 	}
 	// Reading on to the end of the body lets the connection be used again. It is
@@ -147,56 +196,45 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	// the slot.
 	guard := time.AfterFunc(drainTime, func() { cancel(nil) })
 	defer guard.Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(in, maxErrBody))
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxErrBody))
 	return nil
 }
 
-// isStream looks at the first byte that is not a space: events cannot begin with
+// refusal reads an answer of another status than success. It is never asked again:
+// one request is one sample, whatever Retry-After says.
+func refusal(resp *http.Response) error {
+	// What was read before an error is the better part of the text.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrBody))
+	text := errorText(body)
+	if to := resp.Header.Get("Location"); to != "" {
+		text = "redirect to another address: " + text
+	}
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		text += " (retry after " + oneLine(after) + ")"
+	}
+	return &classified{class(fmt.Sprintf("%s %d", classHTTP, resp.StatusCode)), errors.New(text)}
+}
+
+// opens looks at the first byte that is not a space: events cannot begin with
 // a brace, and a server that passes over "stream" answers with one JSON object.
-func isStream(in *bufio.Reader) (bool, error) {
+func (e *events) opens() (streamed bool, err error) {
 	for {
-		first, err := in.ReadByte()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return false, errors.New("answer is empty")
+		for i := e.from; i < e.to; i++ {
+			switch e.buffer[i] {
+			case ' ', '\t', '\r', '\n':
+				continue
 			}
-			return false, err
+			return e.buffer[i] != '{', nil
 		}
-		switch first {
-		case ' ', '\t', '\r', '\n':
-			continue
+		if e.err != nil {
+			if errors.Is(e.err, io.EOF) {
+				return false, trouble(classEmpty, errors.New("answer is empty"))
+			}
+			return false, e.err
 		}
-		return first != '{', in.UnreadByte()
+		if e.to-e.from > maxEvent {
+			return false, errEventTooLong
+		}
+		e.fill()
 	}
-}
-
-// watched tells of every read that brought something.
-type watched struct {
-	in   io.Reader
-	idle *idleWatch
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.in.Read(p)
-	if n > 0 {
-		w.idle.moved()
-	}
-	return n, err
-}
-
-// transportError says what went wrong without the address and ports, which would
-// make every error of one kind a different text.
-func transportError(err error) string {
-	var op *net.OpError
-	switch {
-	case errors.As(err, &op) && op.Err != nil:
-		return op.Op + ": " + op.Err.Error()
-	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return "connection closed before the answer was whole"
-	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err.Error()
-	}
-	return err.Error()
 }

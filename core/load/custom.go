@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -19,7 +20,9 @@ const defaultOutput = 256
 // a line, kept in file order, since who wrote the file chose it. Blank lines are
 // passed over, other keys too. output > 0 stands above every output_tokens; a line
 // without either asks for 256. Errors name the line.
-func Custom(r io.Reader, output int) ([]Prompt, error) {
+func Custom(r io.Reader, output int) ([]Prompt, error) { return custom(r, output, Estimate()) }
+
+func custom(r io.Reader, output int, counter Counter) ([]Prompt, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var found []Prompt
 	for number := 1; ; number++ {
@@ -28,7 +31,7 @@ func Custom(r io.Reader, output int) ([]Prompt, error) {
 			return nil, fmt.Errorf("line %d: %w", number, readErr)
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			p, err := customLine(line, output)
+			p, err := customLine(line, output, counter)
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w: %w", number, core.ErrInvalid, err)
 			}
@@ -44,7 +47,7 @@ func Custom(r io.Reader, output int) ([]Prompt, error) {
 	return found, nil
 }
 
-func customLine(line []byte, output int) (Prompt, error) {
+func customLine(line []byte, output int, counter Counter) (Prompt, error) {
 	var v struct {
 		Prompt       string `json:"prompt"`
 		OutputTokens *int   `json:"output_tokens"`
@@ -55,7 +58,11 @@ func customLine(line []byte, output int) (Prompt, error) {
 	if v.Prompt == "" {
 		return Prompt{}, errors.New(`no text under "prompt"`)
 	}
-	p := Prompt{Text: v.Prompt, InputTokens: EstimateTokens(v.Prompt), OutputTokens: defaultOutput}
+	n, err := counter.Count(v.Prompt)
+	if err != nil {
+		return Prompt{}, err
+	}
+	p := Prompt{Text: v.Prompt, InputTokens: n, Exact: counter.exact(), OutputTokens: defaultOutput}
 	switch {
 	case output > 0:
 		p.OutputTokens = output
@@ -67,6 +74,6 @@ func customLine(line []byte, output int) (Prompt, error) {
 	return p, nil
 }
 
-func customFile(path string, output int) ([]Prompt, error) {
-	return fromFile("custom", path, func(r io.Reader) ([]Prompt, error) { return Custom(r, output) })
+func customFile(path string, output int, counter Counter) ([]Prompt, error) {
+	return fromFile(customSet, path, func(f *os.File) ([]Prompt, error) { return custom(f, output, counter) })
 }

@@ -18,6 +18,7 @@ import (
 type rehearsal struct {
 	mu      sync.Mutex
 	samples []core.Sample
+	lags    []time.Duration // from when a request could be sent until it was
 	now     int
 	most    int
 }
@@ -35,15 +36,21 @@ func (r *rehearsal) run(ctx context.Context, t *testing.T, l core.Load, service 
 		ctx, stop = context.WithTimeoutCause(ctx, p.window, errWindow)
 		defer stop()
 	}
+	done := func(s core.Sample) {
+		r.mu.Lock()
+		r.samples = append(r.samples, s)
+		r.mu.Unlock()
+	}
 	drive(ctx, course{
 		plan: p, arrivals: Schedule(l, p.count), clock: clock,
 		next: func(context.Context) (job, bool) { i++; return job{index: i - 1}, p.count < 0 || i <= p.count },
-		send: func(ctx context.Context, j job, due time.Duration) core.Sample {
+		serve: func(ctx context.Context, j job, due, ready time.Duration) {
 			s := core.Sample{Index: j.index, Due: due, Sent: clock(), First: core.NoTime, Last: core.NoTime}
 			if due == core.NoTime {
 				s.Due = s.Sent
 			}
 			r.mu.Lock()
+			r.lags = append(r.lags, s.Sent-ready)
 			r.now++
 			r.most = max(r.most, r.now)
 			r.mu.Unlock()
@@ -56,15 +63,17 @@ func (r *rehearsal) run(ctx context.Context, t *testing.T, l core.Load, service 
 			r.mu.Lock()
 			r.now--
 			r.mu.Unlock()
-			return s
+			done(s)
 		},
-		done: func(s core.Sample) {
-			r.mu.Lock()
-			r.samples = append(r.samples, s)
-			r.mu.Unlock()
-		},
+		done: done,
 	})
 	slices.SortFunc(r.samples, func(a, b core.Sample) int { return a.Index - b.Index })
+	// On a false clock nothing is late: waiting for a slot or a moment is no lag.
+	for _, lag := range r.lags {
+		if lag != 0 {
+			t.Errorf("lag %v", lag)
+		}
+	}
 }
 
 func (r *rehearsal) moments(of func(core.Sample) time.Duration) []time.Duration {
@@ -235,7 +244,7 @@ func TestPlanErrors(t *testing.T) {
 		"duration of an age":   {DurationS: core.Number(1e12), Concurrency: core.Number(1)},
 		"concurrency in words": {Concurrency: core.String("many"), NumPrompts: core.Number(1)},
 	} {
-		if _, err := planOf(l, 0); !errors.Is(err, core.ErrInvalid) {
+		if _, err := (Ruler{}).plan(core.BenchmarkRequest{Load: l}); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -37,56 +37,56 @@ func TestFailures(t *testing.T) {
 		total      time.Duration
 		idle       time.Duration
 	}{
-		{"HTTP 503", "HTTP 503: engine is dead", func(w http.ResponseWriter, _ *http.Request, _ asked) {
-			http.Error(w, "engine is\r\ndead", 503)
+		{"HTTP 503", "http 503: engine is dead", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+			http.Error(w, "engine is\r\ndead", http.StatusServiceUnavailable)
 		}, 0, 0},
-		{"HTTP 400 with JSON", "HTTP 400: context length is 4096", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"HTTP 400 with JSON", "http 400: context length is 4096", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			http.Error(w, `{"error":{"message":"context length is 4096","code":400}}`, 400)
 		}, 0, 0},
-		{"HTTP 422 with a detail", "HTTP 422: extra field", func(w http.ResponseWriter, _ *http.Request, _ asked) {
-			http.Error(w, `{"detail":"extra field"}`, 422)
+		{"HTTP 422 with a detail", "http 422: extra field", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+			http.Error(w, `{"detail":"extra field"}`, http.StatusUnprocessableEntity)
 		}, 0, 0},
-		{"HTTP 500 with a long body", "HTTP 500: zzz", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"HTTP 500 with a long body", "http 500: zzz", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			http.Error(w, strings.Repeat("z", 1<<20), 500)
 		}, 0, 0},
-		{"redirect", "HTTP 307", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"redirect", "http 307: redirect", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(307)
 		}, 0, 0},
-		{"error inside 200", "server error: engine died", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"error inside 200", "server: engine died", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			write(w, `{"choices":[{"delta":{"content":"x"}}]}`)
 			write(w, `{"error":{"message":"engine died"}}`)
 			write(w, "[DONE]")
 		}, 0, 0},
-		{"no token", "answer without a token", func(w http.ResponseWriter, _ *http.Request, _ asked) { good(w, 0, 0) }, 0, 0},
-		{"cut short", "stream ended without", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"no token", "empty: answer without a token", func(w http.ResponseWriter, _ *http.Request, _ asked) { good(w, 0, 0) }, 0, 0},
+		{"cut short", "cut: stream ended without", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			write(w, `{"choices":[{"delta":{"content":"x"}}]}`)
 		}, 0, 0},
-		{"empty answer", "answer is empty", func(http.ResponseWriter, *http.Request, asked) {}, 0, 0},
-		{"whole answer is an error", "server error: not today", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"empty answer", "empty: answer is empty", func(http.ResponseWriter, *http.Request, asked) {}, 0, 0},
+		{"whole answer is an error", "server: not today", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			_, _ = io.WriteString(w, `{"object":"error","message":"not today"}`)
 		}, 0, 0},
-		{"whole answer is cut", "unreadable chunk", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"whole answer is cut", "garbage: unreadable chunk", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			_, _ = io.WriteString(w, `{"choices":[`)
 		}, 0, 0},
-		{"whole answer without a token", "answer without a token", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"whole answer without a token", "empty: answer without a token", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":""}}],"usage":{"completion_tokens":0}}`)
 		}, 0, 0},
-		{"closed in the middle", "connection closed before the answer was whole", func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		{"closed in the middle", "closed: connection closed before the answer was whole", func(w http.ResponseWriter, _ *http.Request, _ asked) {
 			hijack(w, head+"data: {\"choices\":[{\"text\":\"x\"}]}\n\n", false)
 		}, 0, 0},
-		{"reset", "connection reset by peer", func(w http.ResponseWriter, _ *http.Request, _ asked) { hijack(w, "", true) }, 0, 0},
-		{"closed before the head", "connection closed before the answer was whole", func(w http.ResponseWriter, _ *http.Request, _ asked) { hijack(w, "", false) }, 0, 0},
-		{"request timeout", "request timeout: no whole answer within 150ms", func(w http.ResponseWriter, r *http.Request, _ asked) {
+		{"reset", "reset: read: read: connection reset by peer", func(w http.ResponseWriter, _ *http.Request, _ asked) { hijack(w, "", true) }, 0, 0},
+		{"closed before the head", "closed: connection closed before the answer was whole", func(w http.ResponseWriter, _ *http.Request, _ asked) { hijack(w, "", false) }, 0, 0},
+		{"request timeout", "timeout: no whole answer within 150ms", func(w http.ResponseWriter, r *http.Request, _ asked) {
 			for r.Context().Err() == nil {
 				write(w, `{"choices":[{"delta":{"content":"x"}}]}`)
 				w.(http.Flusher).Flush()
 				time.Sleep(5 * time.Millisecond)
 			}
 		}, 150 * time.Millisecond, 100 * time.Millisecond},
-		{"idle before the head", "idle timeout: nothing came for 100ms", func(_ http.ResponseWriter, r *http.Request, _ asked) { <-r.Context().Done() }, 0, 100 * time.Millisecond},
-		{"idle after the head", "idle timeout: nothing came for 100ms", func(w http.ResponseWriter, r *http.Request, _ asked) { hang(w, r) }, 0, 100 * time.Millisecond},
-		{"idle after a token", "idle timeout: nothing came for 100ms", func(w http.ResponseWriter, r *http.Request, _ asked) {
+		{"idle before the head", "stall: nothing came for 100ms", func(_ http.ResponseWriter, r *http.Request, _ asked) { <-r.Context().Done() }, 0, 100 * time.Millisecond},
+		{"idle after the head", "stall: nothing came for 100ms", func(w http.ResponseWriter, r *http.Request, _ asked) { hang(w, r) }, 0, 100 * time.Millisecond},
+		{"idle after a token", "stall: nothing came for 100ms", func(w http.ResponseWriter, r *http.Request, _ asked) {
 			write(w, `{"choices":[{"delta":{"content":"x"}}]}`)
 			hang(w, r)
 		}, 10 * time.Second, 100 * time.Millisecond},
@@ -127,13 +127,13 @@ func TestConnectionRefused(t *testing.T) {
 	req.Warmup = 1
 	s := run(t, req)
 	for _, a := range s.samples {
-		if a.Outcome != core.OutcomeFailed || a.Error != "dial: connect: connection refused" {
+		if a.Outcome != core.OutcomeFailed || a.Error != "refused: dial: connect: connection refused" {
 			t.Errorf("%s %q", a.Outcome, a.Error)
 		}
 	}
 	told := false
 	for _, p := range s.progress {
-		told = told || strings.Contains(p.Message, "1 of 1 warm-up requests failed: dial")
+		told = told || strings.Contains(p.Message, "1 of 1 warm-up requests failed: refused: dial")
 	}
 	if len(s.samples) != 4 || !told {
 		t.Errorf("%d samples, progress %+v", len(s.samples), s.progress)
@@ -142,6 +142,7 @@ func TestConnectionRefused(t *testing.T) {
 
 // TestCommentsKeepAlive: pings move the stream although no token comes.
 func TestCommentsKeepAlive(t *testing.T) {
+	t.Parallel()
 	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ asked) {
 		for range 16 {
 			_, _ = io.WriteString(w, ": ping\n\n")

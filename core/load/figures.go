@@ -119,13 +119,16 @@ func Inverted(samples []core.Sample) int {
 }
 
 func inverted(s core.Sample) bool {
-	order := make([]time.Duration, 0, 4)
-	for _, at := range []time.Duration{s.Sent, s.First, s.Last, s.End} {
+	before := core.NoTime
+	for _, at := range [...]time.Duration{s.Sent, s.First, s.Last, s.End} {
 		if at != core.NoTime {
-			order = append(order, at)
+			if at < before {
+				return true
+			}
+			before = at
 		}
 	}
-	return !slices.IsSorted(order) || !slices.IsSorted(s.Chunks)
+	return !slices.IsSorted(s.Chunks)
 }
 
 // latencies adds the statistics of every latency that the completed requests have:
@@ -156,14 +159,39 @@ func latencies(f core.Figures, completed []core.Sample) {
 		if s.OutputTokens >= 2 && s.Last > s.First {
 			add("tpot", s.First, s.Last, s.OutputTokens-1)
 		}
-		for i := 1; i < len(s.Chunks); i++ {
-			add("icl", s.Chunks[i-1], s.Chunks[i], 1)
+	}
+	for name, values := range ms {
+		statistics(f, name, values)
+	}
+	gaps(f, completed)
+}
+
+// gaps adds icl and itl. There may be millions of gaps, so one list of exactly
+// their number serves both.
+func gaps(f core.Figures, completed []core.Sample) {
+	usable := func(s core.Sample) bool { return len(s.Chunks) > 1 && !inverted(s) }
+	n, single := 0, 0
+	for _, s := range completed {
+		if usable(s) {
+			n += len(s.Chunks) - 1
 			if len(s.Chunks) == s.OutputTokens {
-				add("itl", s.Chunks[i-1], s.Chunks[i], 1)
+				single += len(s.Chunks) - 1
 			}
 		}
 	}
-	for name, values := range ms {
+	values := make([]float64, 0, n)
+	for _, name := range []string{"icl", "itl"} {
+		if name == "icl" || single < n { // else they are the same gaps, sorted already
+			values = values[:0]
+			for _, s := range completed {
+				if !usable(s) || name == "itl" && len(s.Chunks) != s.OutputTokens {
+					continue
+				}
+				for i := 1; i < len(s.Chunks); i++ {
+					values = append(values, float64(s.Chunks[i]-s.Chunks[i-1])/float64(time.Millisecond))
+				}
+			}
+		}
 		statistics(f, name, values)
 	}
 }

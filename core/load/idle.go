@@ -6,30 +6,37 @@ import (
 	"time"
 )
 
-// pulse is when anything last came from the server on any request.
+// pulse is when anything last came from the server on any request of a phase, on
+// the clock of that phase.
 type pulse struct {
-	start time.Time
-	last  atomic.Int64 // nanoseconds after start
+	clock func() time.Duration
+	line  atomic.Int64 // latest line of any kind
+	token atomic.Int64 // latest chunk that carries a token
 }
 
-func newPulse() *pulse { return &pulse{start: time.Now()} }
-
-func (p *pulse) beat() { p.last.Store(int64(time.Since(p.start))) }
-
-func (p *pulse) silence() time.Duration { return time.Since(p.start) - time.Duration(p.last.Load()) }
+// pingPatience is how many idle limits a server may go without a token anywhere
+// while it says that it is alive. A long prefill under pings is no stall; a server
+// that pings for ever and generates nothing is one.
+const pingPatience = 10
 
 // idleWatch ends a request on which nothing moves. Once its answer has begun, that
 // is when its own stream is silent for the limit. Before, the request may only
 // stand in the server's queue, which under a thousand requests at once takes
 // minutes and is what the benchmark measures; so it is ended only when no stream
 // of the whole run has moved for the limit.
+//
+// What moves a stream is a whole line, a comment too; bytes that never end a line
+// do not. A token costs two stores here: the timer is not touched, but looks again
+// when it fires.
 type idleWatch struct {
 	limit time.Duration // 0 watches nothing
 	run   *pulse
 	end   func()
 
+	begun atomic.Bool
+	last  atomic.Int64 // own latest line
+
 	mu    sync.Mutex
-	begun bool
 	timer *time.Timer
 }
 
@@ -45,23 +52,36 @@ func (w *idleWatch) start() {
 func (w *idleWatch) expired() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if left := w.limit - w.run.silence(); !w.begun && left > 0 {
+	now := w.run.clock()
+	silent := now - time.Duration(w.run.line.Load())
+	if w.begun.Load() {
+		silent = now - time.Duration(w.last.Load())
+	}
+	barren := now - time.Duration(w.run.token.Load())
+	if left := min(w.limit-silent, pingPatience*w.limit-barren); left > 0 {
 		w.timer.Reset(left)
 		return
 	}
 	w.end()
 }
 
-// moved tells that bytes of the answer came.
-func (w *idleWatch) moved() {
+// moved tells that a line of the answer came.
+func (w *idleWatch) moved(now time.Duration) {
 	if w.limit <= 0 {
 		return
 	}
-	w.run.beat()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.begun = true
-	w.timer.Reset(w.limit)
+	w.last.Store(int64(now))
+	w.run.line.Store(int64(now))
+	if !w.begun.Load() {
+		w.begun.Store(true)
+	}
+}
+
+// token tells that a chunk with a token came.
+func (w *idleWatch) token(now time.Duration) {
+	if w.limit > 0 {
+		w.run.token.Store(int64(now))
+	}
 }
 
 func (w *idleWatch) stop() {

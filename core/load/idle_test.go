@@ -31,16 +31,16 @@ func TestIdleWatch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, ended := time.Now(), never
-				run := newPulse()
+				run := &pulse{clock: func() time.Duration { return time.Since(start) }}
 				first := &idleWatch{limit: 10 * time.Second, run: run, end: func() { ended = time.Since(start) }}
 				second := &idleWatch{limit: time.Hour, run: run, end: func() { t.Error("the other was ended") }}
 				first.start()
 				second.start()
 				for _, d := range tt.own {
-					time.AfterFunc(d, first.moved)
+					time.AfterFunc(d, func() { first.token(d); first.moved(d) })
 				}
 				for _, d := range tt.other {
-					time.AfterFunc(d, second.moved)
+					time.AfterFunc(d, func() { second.token(d); second.moved(d) })
 				}
 				time.Sleep(time.Minute)
 				first.stop()
@@ -56,9 +56,9 @@ func TestIdleWatch(t *testing.T) {
 
 func TestIdleWatchWithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &idleWatch{run: newPulse(), end: func() { t.Error("ended") }}
+		w := &idleWatch{run: &pulse{}, end: func() { t.Error("ended") }}
 		w.start()
-		w.moved()
+		w.moved(0)
 		time.Sleep(24 * time.Hour)
 		w.stop()
 	})

@@ -14,16 +14,20 @@ const (
 	batchSamples = 256
 	batchChunks  = 50_000
 	batchEvery   = 200 * time.Millisecond
+	// What may wait for a sink before the measurement is given up: about 400 MB.
+	maxWaiting = 50_000_000
 )
 
 // outbox hands samples to a sink in batches, from one goroutine. Putting one in
-// never waits, so that a slow sink cannot hold back the load.
+// never waits, so that a slow sink cannot hold back the load; a sink that takes
+// nothing ends it.
 type outbox struct {
 	sink  core.Sink
 	total int // samples expected; 0 is unknown
 
 	mu      sync.Mutex
 	waiting []core.Sample
+	weight  int // moments in waiting
 	closed  bool
 	wake    chan struct{} // capacity 1
 }
@@ -32,14 +36,19 @@ func newOutbox(sink core.Sink, total int) *outbox {
 	return &outbox{sink: sink, total: total, wake: make(chan struct{}, 1)}
 }
 
-func (o *outbox) put(s core.Sample) {
+func (o *outbox) put(s core.Sample) error {
 	o.mu.Lock()
 	o.waiting = append(o.waiting, s)
-	full := len(o.waiting) >= batchSamples
+	o.weight += len(s.Chunks) + 16
+	full, over := len(o.waiting) >= batchSamples, o.weight > maxWaiting
 	o.mu.Unlock()
 	if full {
 		o.nudge()
 	}
+	if over {
+		return fmt.Errorf("hand on samples: the sink takes none, and %d moments wait", maxWaiting)
+	}
+	return nil
 }
 
 // close says that nothing more comes.
@@ -70,7 +79,7 @@ func (o *outbox) deliver() error {
 		}
 		o.mu.Lock()
 		batch, closed := o.waiting, o.closed
-		o.waiting = nil
+		o.waiting, o.weight = nil, 0
 		o.mu.Unlock()
 		for len(batch) > 0 {
 			n := batchSize(batch)

@@ -15,15 +15,27 @@ type plan struct {
 	count  int           // requests to send; -1 is as many as the window takes
 	window time.Duration // length of the measured window; 0 is no limit
 	warmup int           // requests before it
+
+	turns     int           // of a conversation; 1 for single requests
+	scheduled bool          // requests are due by a rate, a ramp or a trace
+	opening   time.Duration // over which the slots of a closed loop open
 }
 
 // closed reports whether the next request is due when another ends, rather than
 // by a schedule.
-func (p plan) closed() bool { return p.rate == 0 && p.limit > 0 }
+func (p plan) closed() bool { return !p.scheduled && p.limit > 0 }
+
+// starts is how many jobs there are to start: requests, or conversations.
+func (p plan) starts() int {
+	if p.count < 0 {
+		return -1
+	}
+	return (p.count + p.turns - 1) / p.turns
+}
 
 // planOf checks a load. A setting that is missing or unlimited limits nothing.
 func planOf(l core.Load, warmup int) (plan, error) {
-	p := plan{count: -1, warmup: max(0, warmup)}
+	p := plan{count: -1, warmup: max(0, warmup), turns: 1}
 	if v, set, err := limit("concurrency", l.Concurrency, 1, true); err != nil {
 		return plan{}, err
 	} else if set {
@@ -37,7 +49,7 @@ func planOf(l core.Load, warmup int) (plan, error) {
 	if v, set, err := limit("request_rate", l.RequestRate, 1e-9, false); err != nil {
 		return plan{}, err
 	} else if set {
-		p.rate = v
+		p.rate, p.scheduled = v, true
 	}
 	if v, set, err := limit("duration_s", l.DurationS, 1e-3, false); err != nil {
 		return plan{}, err
@@ -47,13 +59,31 @@ func planOf(l core.Load, warmup int) (plan, error) {
 	if _, _, err := limit("burstiness", l.Burstiness, 1e-3, false); err != nil {
 		return plan{}, err
 	}
+	return p, nil
+}
+
+// burst is how many requests may be sent at the very start.
+func (p plan) burst() int {
+	switch {
+	case p.scheduled || p.opening > 0:
+		return 1
+	case p.limit == 0:
+		return p.starts()
+	case p.count < 0:
+		return p.limit
+	}
+	return min(p.limit, p.starts())
+}
+
+// ends reports a load that would never end or begin everything at once for ever.
+func (p plan) ends() error {
 	switch {
 	case p.count < 0 && p.window == 0:
-		return plan{}, fmt.Errorf("load: %w: it has no end; give num_prompts or duration_s", core.ErrInvalid)
-	case p.count < 0 && p.limit == 0 && p.rate == 0:
-		return plan{}, fmt.Errorf("load: %w: endless requests all at once; give concurrency, request_rate or num_prompts", core.ErrInvalid)
+		return fmt.Errorf("load: %w: it has no end; give num_prompts or duration_s", core.ErrInvalid)
+	case p.count < 0 && p.limit == 0 && !p.scheduled:
+		return fmt.Errorf("load: %w: endless requests all at once; give concurrency, request_rate or num_prompts", core.ErrInvalid)
 	}
-	return p, nil
+	return nil
 }
 
 // maxSetting keeps counts within an int and seconds within a Duration; it is far

@@ -27,10 +27,10 @@ const (
 //
 // Note: vLLM makes runs of consecutive ids from a random start. With a small
 // range of ids two of a thousand such prompts soon start alike, so ids are drawn
-// one by one here. Without a tokenizer a text of n tokens is n frequent English
-// words, each one token in the usual vocabularies; the server's count is what the
-// sample records.
-func randomPrompts(w core.Workload, seed uint64, ids bool) (Prompts, error) {
+// one by one here. A text of n tokens is n frequent English words, each one token in
+// the usual vocabularies; with a counter only those are taken that are, so that
+// the length is exact. The server's count is what the sample records.
+func randomPrompts(w core.Workload, seed uint64, ids bool, counter Counter) (Prompts, error) {
 	input, given, err := length("input_len", w.InputLen)
 	if err != nil {
 		return Prompts{}, err
@@ -42,19 +42,24 @@ func randomPrompts(w core.Workload, seed uint64, ids bool) (Prompts, error) {
 	if !given || !outputGiven {
 		return Prompts{}, fmt.Errorf("workload: %w: dataset random needs input_len and output_len", core.ErrInvalid)
 	}
-	ratio, prefixLen, vocab, err := shape(w.Params)
+	ratio, err := rangeRatio(w.Params)
 	if err != nil {
 		return Prompts{}, err
 	}
-	prefix := draw(stream(seed, prefixStream, 0), prefixLen, vocab, ids)
-	return Prompts{Distinct: -1, At: func(i int) Prompt {
+	prefixLen, err := param(w.Params, "prefix_len", 0, 0)
+	if err != nil {
+		return Prompts{}, err
+	}
+	d, err := newDrawer(w.Params, ids, counter)
+	if err != nil {
+		return Prompts{}, err
+	}
+	prefix := d.draw(stream(seed, prefixStream, 0), prefixLen)
+	return Prompts{Distinct: -1, CountedBy: d.countedBy, At: func(i int) Prompt {
 		r := stream(seed, promptStream, i)
 		n := spread(r, input, ratio)
-		p := Prompt{InputTokens: prefixLen + n, OutputTokens: spread(r, output, ratio)}
-		own := draw(r, n, vocab, ids)
-		p.Tokens = append(append([]int(nil), prefix.Tokens...), own.Tokens...)
-		p.Text = strings.TrimSpace(prefix.Text + " " + own.Text)
-		return p
+		p := Prompt{OutputTokens: spread(r, output, ratio)}
+		return d.join(p, prefix, d.draw(r, n))
 	}}, nil
 }
 
@@ -64,32 +69,113 @@ func randomPrompts(w core.Workload, seed uint64, ids bool) (Prompts, error) {
 func warmupPrompts(measured Prompts, seed uint64) Prompts {
 	return Prompts{Distinct: -1, At: func(i int) Prompt {
 		like := measured.At(i)
-		p := draw(stream(seed, warmupStream, i), max(1, like.InputTokens), defaultVocab, len(like.Tokens) > 0)
+		d := drawer{ids: len(like.Tokens) > 0, vocab: defaultVocab, words: words}
+		p := d.draw(stream(seed, warmupStream, i), max(1, like.InputTokens))
 		p.OutputTokens = like.OutputTokens
 		return p
 	}}
 }
 
-// draw makes n random tokens, as ids or as text.
-func draw(r *rand.Rand, n, vocab int, ids bool) Prompt {
+// drawer makes random tokens, as ids or as text.
+type drawer struct {
+	ids       bool
+	vocab     int
+	words     []string
+	exact     bool
+	extra     int // tokens that a count adds to every text
+	countedBy string
+}
+
+// newDrawer keeps, of the frequent words, those that are one token each. A
+// counter that fails, or has fewer than a hundred such words, makes the lengths of
+// texts estimates.
+func newDrawer(params core.Knobs, ids bool, counter Counter) (*drawer, error) {
+	vocab, err := param(params, "vocab_size", firstTokenID+1, defaultVocab)
+	if err != nil {
+		return nil, err
+	}
+	d := &drawer{ids: ids, vocab: vocab, words: words, countedBy: CountedByEstimate}
+	switch {
+	case ids:
+		d.exact, d.countedBy = true, "ids"
+	case counter.Name != CountedByEstimate:
+		if single, extra, ok := singleTokens(counter, words); ok {
+			d.words, d.extra, d.exact, d.countedBy = single, extra, true, counter.Name
+		}
+	}
+	return d, nil
+}
+
+// singleTokens gives the words that are one token each, after a blank and at the
+// start of a text. Halves of a list are counted at once, as most words are.
+func singleTokens(counter Counter, list []string) (single []string, extra int, ok bool) {
+	extra, err := counter.Count("")
+	if err != nil {
+		return nil, 0, false
+	}
+	var keep func(list []string) error
+	keep = func(list []string) error {
+		n, err := counter.Count(strings.Join(list, " "))
+		alone, err2 := counter.Count(list[0])
+		switch {
+		case err != nil:
+			return err
+		case err2 != nil:
+			return err2
+		case n-extra == len(list) && alone-extra == 1:
+			single = append(single, list...)
+			return nil
+		case len(list) == 1:
+			return nil
+		}
+		if err := keep(list[:len(list)/2]); err != nil {
+			return err
+		}
+		return keep(list[len(list)/2:])
+	}
+	if err := keep(list); err != nil || len(single) < 100 {
+		return nil, 0, false
+	}
+	return single, extra, true
+}
+
+// draw makes n random tokens.
+func (d *drawer) draw(r *rand.Rand, n int) Prompt {
 	p := Prompt{InputTokens: n}
-	if ids {
+	if d.ids {
 		p.Tokens = make([]int, n)
 		for i := range p.Tokens {
-			p.Tokens[i] = firstTokenID + r.IntN(vocab-firstTokenID)
+			p.Tokens[i] = firstTokenID + r.IntN(d.vocab-firstTokenID)
 		}
 		return p
 	}
-	words := frequentWords()
 	var b strings.Builder
 	b.Grow(6 * n)
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(words[r.IntN(len(words))])
+		b.WriteString(d.words[r.IntN(len(d.words))])
 	}
 	p.Text = b.String()
+	return p
+}
+
+// join puts parts behind each other into p.
+func (d *drawer) join(p Prompt, parts ...Prompt) Prompt {
+	var texts []string
+	for _, part := range parts {
+		p.InputTokens += part.InputTokens
+		p.Tokens = append(p.Tokens, part.Tokens...)
+		if part.Text != "" {
+			texts = append(texts, part.Text)
+		}
+	}
+	p.Text = strings.Join(texts, " ")
+	p.Exact = d.exact
+	if !d.ids {
+		p.InputTokens += d.extra
+	}
 	return p
 }
 
@@ -101,34 +187,18 @@ func spread(r *rand.Rand, n int, ratio float64) int {
 	return low + r.IntN(high-low+1)
 }
 
-func shape(params core.Knobs) (ratio float64, prefix, vocab int, err error) {
-	vocab = defaultVocab
-	if v, ok := params["range_ratio"]; ok {
-		if v.Kind != core.KindNumber || v.Num < 0 || v.Num >= 1 {
-			return 0, 0, 0, fmt.Errorf("workload: range_ratio: %w: %q is not a number from 0 to below 1", core.ErrInvalid, v)
-		}
-		ratio = v.Num
+func rangeRatio(params core.Knobs) (float64, error) {
+	v, ok := params["range_ratio"]
+	if !ok {
+		return 0, nil
 	}
-	if v, ok := params["prefix_len"]; ok && !(v.Kind == core.KindNumber && v.Num == 0) {
-		if prefix, _, err = length("prefix_len", v); err != nil {
-			return 0, 0, 0, err
-		}
+	if v.Kind != core.KindNumber || v.Num < 0 || v.Num >= 1 {
+		return 0, fmt.Errorf("workload: range_ratio: %w: %q is not a number from 0 to below 1", core.ErrInvalid, v)
 	}
-	if v, ok := params["vocab_size"]; ok {
-		if vocab, _, err = length("vocab_size", v); err != nil {
-			return 0, 0, 0, err
-		}
-		if vocab <= firstTokenID {
-			return 0, 0, 0, fmt.Errorf("workload: vocab_size: %w: %d leaves no ids above %d", core.ErrInvalid, vocab, firstTokenID)
-		}
-	}
-	return ratio, prefix, vocab, nil
+	return v.Num, nil
 }
 
-// frequentWords are short, frequent English words.
-func frequentWords() []string { return words }
-
-// words is never changed.
+// words are short, frequent English words. The list is never changed.
 var words = strings.Fields(`
 the of and to in is was for on that with as by at from his her they this have but not are had were been
 one all would there their what when more time only into some could them year other than then now look come over think also back after

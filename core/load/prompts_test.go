@@ -233,7 +233,7 @@ func TestDataErrors(t *testing.T) {
 		{"temperature in words", "temperature: invalid", random(1, 1, "", core.Knobs{"temperature": core.String("hot")}), ""},
 		{"shape of a file's prompts", "range_ratio: invalid", core.Workload{Dataset: "builtin", Params: core.Knobs{"range_ratio": core.Number(0)}}, ""},
 		{"endpoint", "endpoint: invalid", random(1, 1, "embeddings", nil), ""},
-		{"turns", "turns: invalid: 3", core.Workload{Dataset: "builtin", Turns: core.Number(3)}, ""},
+		{"turns", "turns: invalid: 3", core.Workload{Dataset: "custom", Turns: core.Number(3)}, ""},
 		{"no path", "dataset sharegpt needs a data file", set("sharegpt"), ""},
 		{"no such file", "open data set", set("custom"), filepath.Join(dir, "absent")},
 		{"not an array", "a.json: read conversations: invalid", set("sharegpt"), file("a.json", `{"a":1}`)},

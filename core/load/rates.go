@@ -1,6 +1,7 @@
 package load
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -36,10 +37,11 @@ func rates(f core.Figures, samples []core.Sample, w span) {
 	if okIn && okOut && okCached {
 		f.Set("computed_tps", (in-cached+out)/d)
 	}
-	arrived, ok := tokenArrivals(samples)
+	each, ok := tokensPerChunk(samples)
 	if !ok {
 		return
 	}
+	arrived := arrivals(samples, each)
 	// A window of little more than a second has a last bucket that is mostly
 	// outside of it; a peak below the mean would only show that.
 	if peak := peakSecond(arrived, w); d >= 1 && peak >= f["output_tps"] {
@@ -50,61 +52,60 @@ func rates(f core.Figures, samples []core.Sample, w span) {
 	}
 }
 
-// arrival is a chunk and the tokens that it is taken to hold.
-type arrival struct {
-	at     time.Duration
-	tokens float64
-}
-
-// tokenArrivals spreads the tokens of each completed request evenly over its
-// chunks. Chunks of other requests, whose usage never came, count as much as the
-// mean chunk of the completed ones. ok is false when a completed request lacks
-// chunks or its token count.
-func tokenArrivals(samples []core.Sample) (arrived []arrival, ok bool) {
+// tokensPerChunk is the mean of the completed requests, which chunks of other
+// requests, whose usage never came, are taken to hold. ok is false when a
+// completed request lacks chunks or its token count.
+func tokensPerChunk(samples []core.Sample) (each float64, ok bool) {
 	chunks, tokens := 0, 0
 	for _, s := range samples {
 		if s.Outcome != core.OutcomeOK {
 			continue
 		}
 		if len(s.Chunks) == 0 || s.OutputTokens < 0 {
-			return nil, false
+			return 0, false
 		}
 		chunks += len(s.Chunks)
 		tokens += s.OutputTokens
 	}
-	if chunks == 0 {
-		return nil, false
-	}
-	for _, s := range samples {
-		each := float64(tokens) / float64(chunks)
-		if s.Outcome == core.OutcomeOK {
-			each = float64(s.OutputTokens) / float64(len(s.Chunks))
+	return float64(tokens) / float64(chunks), chunks > 0
+}
+
+// arrivals gives when chunks came and the tokens that they are taken to hold: those
+// of a completed request are spread evenly over its chunks.
+func arrivals(samples []core.Sample, mean float64) iter.Seq2[time.Duration, float64] {
+	return func(yield func(time.Duration, float64) bool) {
+		for _, s := range samples {
+			each := mean
+			if s.Outcome == core.OutcomeOK {
+				each = float64(s.OutputTokens) / float64(len(s.Chunks))
+			}
+			for _, at := range s.Chunks {
+				if !yield(at, each) {
+					return
+				}
+			}
 		}
-		for _, at := range s.Chunks {
-			arrived = append(arrived, arrival{at, each})
-		}
 	}
-	return arrived, true
 }
 
 // peakSecond is the highest token count of the seconds [0,1), [1,2), … of the
 // window. vllm bench serve counts chunks instead, whose peak lies below the mean
 // under speculative decoding.
-func peakSecond(arrived []arrival, w span) float64 {
+func peakSecond(arrived iter.Seq2[time.Duration, float64], w span) float64 {
 	seconds := make([]float64, int(w.length()/time.Second)+1)
-	for _, a := range arrived {
-		if a.at >= w.from && a.at <= w.to {
-			seconds[int((a.at-w.from)/time.Second)] += a.tokens
+	for at, tokens := range arrived {
+		if at >= w.from && at <= w.to {
+			seconds[int((at-w.from)/time.Second)] += tokens
 		}
 	}
 	return slices.Max(seconds)
 }
 
-func tokensWithin(arrived []arrival, w span) float64 {
+func tokensWithin(arrived iter.Seq2[time.Duration, float64], w span) float64 {
 	sum := 0.0
-	for _, a := range arrived {
-		if a.at >= w.from && a.at < w.to {
-			sum += a.tokens
+	for at, tokens := range arrived {
+		if at >= w.from && at < w.to {
+			sum += tokens
 		}
 	}
 	return sum

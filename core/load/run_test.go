@@ -114,6 +114,7 @@ func TestRunOpenLoop(t *testing.T) {
 }
 
 func TestRunWindow(t *testing.T) {
+	t.Parallel()
 	f := serve(t, nil)
 	l := core.Load{Concurrency: core.Number(3), DurationS: core.Number(0.6)}
 	start := time.Now()
@@ -179,6 +180,7 @@ func TestRunSinkFails(t *testing.T) {
 
 // TestRunSlowSink: a sink that takes its time does not hold back the load.
 func TestRunSlowSink(t *testing.T) {
+	t.Parallel()
 	f := serve(t, nil)
 	s := sink{each: func() { time.Sleep(300 * time.Millisecond) }}
 	if err := load.Run(t.Context(), request(f.URL, random(4, 1, "", nil), closed(8, 600)), &s); err != nil {

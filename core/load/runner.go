@@ -3,17 +3,36 @@ package load
 import (
 	"context"
 	"fmt"
+	"iter"
+	"net"
 	"sync"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// ahead is how many requests are built before they are due.
-const ahead = 256
+// Ruler is what a measurement can use beside its request. The zero Ruler is what
+// Run measures with.
+type Ruler struct {
+	// Tokenizer counts prompts before they are sent. Without one it is read from a
+	// local checkpoint's tokenizer.json where there is one, and vLLM is asked.
+	Tokenizer *Tokenizer
+	// AskServer counts by the server's /tokenize where there is no tokenizer.
+	AskServer bool
+	Ramp      Ramp
+	// TraceSpeed plays a trace so many times faster; 0 is 1.
+	TraceSpeed float64
+}
+
+// Run measures one trial with the zero Ruler.
+func Run(ctx context.Context, req core.BenchmarkRequest, sink core.Sink) error {
+	return Ruler{}.Run(ctx, req, sink)
+}
 
 // Run measures one trial: warm-up requests that are thrown away, then the load,
-// whose samples go to the sink in batches in the order in which requests ended.
+// whose samples go to the sink in batches in the order in which requests ended,
+// then one summary (see self.summary; prompt_counter and prompt_length_counter say
+// what counted the prompts).
 //
 // The load ends after Load.NumPrompts requests or Load.DurationS seconds,
 // whichever comes first; requests in flight at the limit of time are incomplete.
@@ -22,12 +41,21 @@ const ahead = 256
 // cannot be read, a sink that failed. When ctx is cancelled Run ends the requests
 // in flight, hands on what it has and returns ctx.Err(). It leaves no goroutine
 // and no connection behind. The sink is called from one goroutine at a time.
-func Run(ctx context.Context, req core.BenchmarkRequest, sink core.Sink) error {
-	p, err := planOf(req.Load, req.Warmup)
+func (r Ruler) Run(ctx context.Context, req core.BenchmarkRequest, sink core.Sink) error {
+	p, err := r.plan(req)
 	if err != nil {
 		return err
 	}
-	prompts, err := NewPrompts(req.Workload, req.Load, req.DataPath)
+	counter, note := r.counter(ctx, req)
+	defer counter.done()
+	if note != "" {
+		sink.Progress(core.Progress{Phase: "prepare", Message: "prompts are counted by " + counter.Name + ": " + note})
+	}
+	prompts, err := PromptsCountedBy(counter, req.Workload, req.Load, req.DataPath)
+	if err != nil {
+		return err
+	}
+	arrivals, err := r.schedule(&p, req.Load, prompts)
 	if err != nil {
 		return err
 	}
@@ -35,19 +63,81 @@ func Run(ctx context.Context, req core.BenchmarkRequest, sink core.Sink) error {
 	if err != nil {
 		return err
 	}
-	c, err := newClient(req, ask.endpoint)
+	ask.count = p.count
+	connections := &lobby{dialer: net.Dialer{KeepAlive: 30 * time.Second}}
+	defer connections.close()
+	transport := newTransport(connections)
+	defer transport.CloseIdleConnections()
+	c, err := newClient(req, ask.endpoint, transport)
 	if err != nil {
 		return err
 	}
-	defer c.close()
 	if prompts.Distinct >= 0 && (p.count < 0 || p.count > prompts.Distinct) {
 		sink.Progress(core.Progress{Phase: "prepare", Message: fmt.Sprintf(
 			"the data set has %d prompts; requests beyond them repeat and may be answered from a prefix cache", prompts.Distinct)})
 	}
-	if err := warmUp(ctx, p, c, asker{ask.endpoint, ask.fixed, warmupPrompts(prompts, seedOf(req.Load))}, sink); err != nil {
+	warm := ask
+	warm.prompts, warm.count = warmupPrompts(prompts, seedOf(req.Load)), -1
+	if err := warmUp(ctx, p, c, warm, sink); err != nil {
 		return err
 	}
-	return measure(ctx, p, c, ask, req.Load, sink)
+	// Warm-up leaves its connections behind.
+	if missing := p.burst() - min(p.warmup, p.limit); missing > 0 {
+		connections.fill(ctx, c.host, missing)
+	}
+	return measure(ctx, p, c, ask, arrivals, sink)
+}
+
+// plan resolves the limits of the load.
+func (r Ruler) plan(req core.BenchmarkRequest) (plan, error) {
+	p, err := planOf(req.Load, req.Warmup)
+	if err != nil {
+		return plan{}, err
+	}
+	if err := r.Ramp.check(req.Load); err != nil {
+		return plan{}, err
+	}
+	if r.TraceSpeed < 0 || r.TraceSpeed > maxSetting {
+		return plan{}, fmt.Errorf("trace speed: %w: %g", core.ErrInvalid, r.TraceSpeed)
+	}
+	p.opening = r.Ramp.Opening
+	p.scheduled = p.scheduled || r.Ramp.Shape != "" || req.Workload.Dataset == traceSet
+	if p.count < 0 && req.Workload.Dataset == traceSet {
+		return p, nil // it ends with the trace
+	}
+	return p, p.ends()
+}
+
+// schedule gives the moments at which requests, or conversations, are due.
+func (r Ruler) schedule(p *plan, l core.Load, prompts Prompts) (iter.Seq[time.Duration], error) {
+	p.turns = max(1, prompts.Turns)
+	if prompts.Due != nil {
+		if p.rate > 0 || r.Ramp.Shape != "" {
+			return nil, fmt.Errorf("load: request_rate: %w: a trace has its own moments", core.ErrInvalid)
+		}
+		if p.count < 0 || p.count > prompts.Distinct {
+			p.count = prompts.Distinct
+		}
+		speed := r.TraceSpeed
+		if speed == 0 {
+			speed = 1
+		}
+		n := p.count
+		return func(yield func(time.Duration) bool) {
+			for i := 0; i < n && yield(seconds(prompts.Due(i).Seconds()/speed)); i++ {
+			}
+		}, nil
+	}
+	if r.Ramp.Shape != "" {
+		ramp := r.Ramp
+		ramp.From, ramp.To = ramp.From/float64(p.turns), ramp.To/float64(p.turns)
+		return RampSchedule(ramp, l, p.starts(), p.window), nil
+	}
+	// The rate is one of requests; a conversation brings several.
+	if p.rate > 0 {
+		l.RequestRate.Num /= float64(p.turns)
+	}
+	return Schedule(l, p.starts()), nil
 }
 
 // warmUp sends requests whose prompts are never measured and throws their samples
@@ -58,25 +148,23 @@ func warmUp(ctx context.Context, p plan, c *client, ask asker, sink core.Sink) e
 		return nil
 	}
 	sink.Progress(core.Progress{Phase: "warm-up", Total: p.warmup})
-	start := time.Now()
-	clock := func() time.Duration { return time.Since(start) }
+	c.start()
 	var mu sync.Mutex
 	failed, reason := 0, ""
 	sent := 0
-	p = plan{limit: p.limit, count: p.warmup}
+	p = plan{limit: p.limit, count: p.warmup, turns: 1}
 	if p.limit == 0 {
 		// An open loop has no limit; its warm-up need not be a burst.
 		p.limit = min(p.count, 16)
 	}
 	drive(ctx, course{
-		plan: p, arrivals: Schedule(core.Load{}, p.count), clock: clock,
+		plan: p, arrivals: Schedule(core.Load{}, p.count), clock: c.clock,
 		next: func(context.Context) (job, bool) {
 			sent++
 			return ask.job(sent - 1), true
 		},
-		send: func(ctx context.Context, j job, due time.Duration) core.Sample { return c.send(ctx, j, due, clock) },
-		done: func(s core.Sample) {
-			if s.Outcome == core.OutcomeFailed {
+		serve: func(ctx context.Context, j job, due, _ time.Duration) {
+			if s := c.send(ctx, j, due, &answer{}); s.Outcome == core.OutcomeFailed {
 				mu.Lock()
 				failed, reason = failed+1, s.Error
 				mu.Unlock()
@@ -92,7 +180,7 @@ func warmUp(ctx context.Context, p plan, c *client, ask asker, sink core.Sink) e
 }
 
 // measure runs the load and hands on its samples.
-func measure(ctx context.Context, p plan, c *client, ask asker, l core.Load, sink core.Sink) error {
+func measure(ctx context.Context, p plan, c *client, ask asker, arrivals iter.Seq[time.Duration], sink core.Sink) error {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var helpers sync.WaitGroup
@@ -106,16 +194,24 @@ func measure(ctx context.Context, p plan, c *client, ask asker, l core.Load, sin
 		}
 	})
 
-	start := time.Now()
-	clock := func() time.Duration { return time.Since(start) }
+	// Whoever watches server and machine begins here, before the clock does.
+	sink.Progress(core.Progress{Phase: "measure", Total: max(0, p.count)})
+	c.start()
 	window := run
 	if p.window > 0 {
 		var stop context.CancelFunc
 		window, stop = context.WithTimeoutCause(run, p.window, errWindow)
 		defer stop()
 	}
+	inputs := &inputs{}
+	serving := conversation{client: c, ask: ask, done: func(s core.Sample) {
+		inputs.see(&s)
+		if err := out.put(s); err != nil {
+			cancel(err)
+		}
+	}, inputs: inputs}
 	drive(window, course{
-		plan: p, arrivals: Schedule(l, p.count), clock: clock,
+		plan: p, arrivals: arrivals, clock: c.clock,
 		next: func(ctx context.Context) (job, bool) {
 			select {
 			case j, ok := <-jobs:
@@ -124,25 +220,42 @@ func measure(ctx context.Context, p plan, c *client, ask asker, l core.Load, sin
 				return job{}, false
 			}
 		},
-		send: func(ctx context.Context, j job, due time.Duration) core.Sample { return c.send(ctx, j, due, clock) },
-		done: out.put,
+		serve: serving.serve,
+		done:  serving.done,
 	})
+	extra := c.self.summary()
 	out.close()
+	cause := context.Cause(run)
 	cancel(nil) // ends the builder of an endless load
 	helpers.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case sinkErr != nil:
+		return sinkErr
+	case cause != nil:
+		return cause
 	}
-	return sinkErr
+	inputs.summary(extra, ask.prompts)
+	sink.Summary(extra)
+	return nil
 }
+
+const (
+	// How much is built before it is due: so many requests, of so many bytes.
+	aheadJobs  = 256
+	aheadBytes = 8 << 20
+)
 
 // prepare builds requests ahead of their moment: the first of them before it
 // returns, the others in a goroutine that is done when all are taken or ctx ends.
 func prepare(ctx context.Context, p plan, ask asker, helpers *sync.WaitGroup) <-chan job {
-	jobs := make(chan job, ahead)
+	first, n := ask.job(0), p.starts()
+	room := max(1, min(aheadJobs, aheadBytes/max(1, len(first.body))))
+	jobs := make(chan job, room)
 	i := 0
 	put := func() bool {
-		if p.count >= 0 && i >= p.count {
+		if n >= 0 && i >= n {
 			return false
 		}
 		select {
@@ -153,7 +266,7 @@ func prepare(ctx context.Context, p plan, ask asker, helpers *sync.WaitGroup) <-
 		i++
 		return true
 	}
-	for i < ahead {
+	for i < room {
 		if ctx.Err() != nil || !put() {
 			close(jobs)
 			return jobs

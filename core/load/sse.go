@@ -1,16 +1,16 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // maxEvent bounds one server-sent event. Engines send a few hundred bytes a
 // token; logprobs or a final chunk with everything may reach a megabyte.
-const maxEvent = 8 << 20
+const maxEvent = 4 << 20
 
 // errEventTooLong: one event of a stream is longer than any engine sends.
 var errEventTooLong = fmt.Errorf("server-sent event is longer than %d MiB", maxEvent>>20)
@@ -19,6 +19,7 @@ var errEventTooLong = fmt.Errorf("server-sent event is longer than %d MiB", maxE
 type event struct {
 	name string // of the event: field, "" when none
 	data []byte
+	at   time.Duration // when the bytes that complete it came
 }
 
 // events reads server-sent events (WHATWG HTML, 9.2) as engines really write
@@ -30,66 +31,94 @@ type event struct {
 // of a chunk is then the moment of its own line, and servers that leave the blank
 // line out are understood.
 //
+// The clock is read once for each read that brought bytes, before they are
+// looked at, so that the ruler's own work is not in the moments. Chunks that came
+// together have one moment.
+//
 // Note: a lone CR as line end, which the standard allows, is not one here. No
 // engine writes it, and waiting for the LF that may follow would delay moments.
 type events struct {
-	in    *bufio.Reader
-	line  []byte
-	data  []byte
+	in    io.Reader
+	clock func() time.Duration
+	moved func(now time.Duration) // called for each whole line that is not blank; may be nil
+
+	buffer  []byte // read and not yet used: buffer[from:to]
+	from    int
+	to      int
+	scanned int // of these bytes, known to hold no line end
+	now     time.Duration
+	err     error // of in, once it is met
+
+	long  []byte // data of several lines
 	name  string
 	begun bool // a line has been read
-	given bool // data and name were handed out
 }
 
-func newEvents(in *bufio.Reader) *events { return &events{in: in} }
+// newEvents reads from in through buffer, which grows when a line is longer.
+func newEvents(in io.Reader, buffer []byte, clock func() time.Duration) *events {
+	return &events{in: in, buffer: buffer, clock: clock}
+}
 
 // next gives the next event that has data. At the end of the stream it is io.EOF,
 // and data that no blank line has ended is given before, as it may be an error
 // that the server could still write.
 func (e *events) next() (event, error) {
-	if e.given {
-		e.data, e.name, e.given = e.data[:0], "", false
+	var data []byte
+	pending, lines := false, 0
+	give := func() (event, error) {
+		name := e.name
+		e.name = ""
+		return event{name, bytes.TrimSpace(data), e.now}, nil
 	}
-	pending := false
 	for {
 		line, err := e.readLine()
 		if err != nil {
 			if errors.Is(err, io.EOF) && pending {
-				return e.give(), nil
+				return give()
 			}
 			return event{}, err
 		}
 		if len(line) == 0 {
 			if pending {
-				return e.give(), nil
+				return give()
 			}
 			e.name = ""
 			continue
 		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
+		if e.moved != nil {
+			e.moved(e.now)
+		}
+		field, value, _ := bytes.Cut(line, colon)
+		if len(value) > 0 && value[0] == ' ' {
+			value = value[1:]
+		}
 		switch string(field) {
 		case "event":
 			e.name = string(value)
 		case "data":
-			if pending {
-				e.data = append(e.data, '\n')
-			}
 			pending = true
-			if e.data = append(e.data, value...); len(e.data) > maxEvent {
+			// The one line of an event is used where it lies. A second one, or any
+			// other line after it, may move it, so it is then copied.
+			if lines++; lines == 1 && whole(value) {
+				data = value
+				return give()
+			}
+			if lines == 1 {
+				e.long = e.long[:0]
+			} else {
+				e.long = append(e.long, '\n')
+			}
+			if e.long = append(e.long, value...); len(e.long) > maxEvent {
 				return event{}, errEventTooLong
 			}
-			if whole(e.data) {
-				return e.give(), nil
+			if data = e.long; lines > 1 && whole(data) {
+				return give()
 			}
 		}
 	}
 }
 
-func (e *events) give() event {
-	e.given = true
-	return event{e.name, bytes.TrimSpace(e.data)}
-}
+var colon = []byte(":")
 
 // whole reports whether data needs no further line: it is [DONE], or begins with
 // a brace whose partner is its last byte. Whether that is JSON is for the reader
@@ -118,29 +147,58 @@ func whole(data []byte) bool {
 	return false
 }
 
-// readLine gives one line without its end. A last line without an end counts.
+// readLine gives one line without its end, valid until the next call. A last line
+// without an end counts.
 func (e *events) readLine() ([]byte, error) {
-	e.line = e.line[:0]
 	for {
-		part, err := e.in.ReadSlice('\n')
-		if len(e.line)+len(part) > maxEvent {
+		if i := bytes.IndexByte(e.buffer[e.from+e.scanned:e.to], '\n'); i >= 0 {
+			line := e.buffer[e.from : e.from+e.scanned+i]
+			e.from += len(line) + 1
+			e.scanned = 0
+			return e.ended(line), nil
+		}
+		e.scanned = e.to - e.from
+		if e.scanned > maxEvent {
 			return nil, errEventTooLong
 		}
-		line := part
-		if len(e.line) > 0 || err != nil {
-			e.line = append(e.line, part...)
-			line = e.line
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
+		if e.err == nil {
+			e.fill()
 			continue
 		}
-		if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
-			return nil, err
+		if !errors.Is(e.err, io.EOF) || e.from == e.to {
+			return nil, e.err
 		}
-		if !e.begun {
-			e.begun = true
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+		line := e.buffer[e.from:e.to]
+		e.from, e.scanned = e.to, 0
+		return e.ended(line), nil
 	}
+}
+
+func (e *events) ended(line []byte) []byte {
+	if !e.begun {
+		e.begun = true
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	return line
+}
+
+// fill reads once, making room first.
+func (e *events) fill() {
+	if e.from == e.to {
+		e.from, e.to = 0, 0
+	} else if e.to == len(e.buffer) {
+		if e.from > 0 {
+			copy(e.buffer, e.buffer[e.from:e.to])
+			e.from, e.to = 0, e.to-e.from
+		} else {
+			e.buffer = append(e.buffer, make([]byte, max(512, len(e.buffer)))...)
+		}
+	}
+	var n int
+	n, e.err = e.in.Read(e.buffer[e.to:])
+	e.to += n
+	e.now = e.clock()
 }

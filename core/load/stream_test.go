@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -47,6 +46,12 @@ func (r *recording) Read(p []byte) (int, error) {
 
 func play(t *testing.T, path string) (core.Sample, error) {
 	t.Helper()
+	s, _, err := playAnswer(t, path)
+	return s, err
+}
+
+func playAnswer(t *testing.T, path string) (core.Sample, answer, error) {
+	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +65,14 @@ func play(t *testing.T, path string) (core.Sample, error) {
 		rec.lines = append(rec.lines, timed)
 	}
 	s := blank()
-	err = readStream(bufio.NewReaderSize(rec, 64<<10), func() time.Duration { return rec.now }, &s)
-	return s, err
+	a := answer{first: core.NoTime}
+	err = readStream(newEvents(rec, make([]byte, 64<<10), func() time.Duration { return rec.now }), &s, &a, nil)
+	return s, a, err
+}
+
+// readAll reads a whole stream into a sample.
+func readAll(in io.Reader, buffer []byte, clock func() time.Duration, s *core.Sample) error {
+	return readStream(newEvents(in, buffer, clock), s, &answer{first: core.NoTime}, nil)
 }
 
 func blank() core.Sample {
@@ -92,7 +103,7 @@ func TestRecordedStreams(t *testing.T) {
 		}
 	}
 	_, err := play(t, filepath.Join("testdata", "streams", "error-event.jsonl"))
-	if err == nil || err.Error() != "server error: out of memory in block manager" {
+	if err == nil || err.Error() != "server: out of memory in block manager" {
 		t.Errorf("error event: %v", err)
 	}
 }
@@ -131,6 +142,7 @@ func TestSharedCase31(t *testing.T) {
 		TTFT   float64 `json:"ttft_ms"`
 		Tokens float64 `json:"output_tokens"`
 		TPOT   float64 `json:"tpot_ms"`
+		TTFO   float64 `json:"ttfo_ms"`
 		E2EL   float64 `json:"e2el_ms"`
 		Status string  `json:"status"`
 		Error  string  `json:"error_contains"`
@@ -142,7 +154,10 @@ func TestSharedCase31(t *testing.T) {
 		t.Fatalf("%d streams", len(cases))
 	}
 	for name, want := range cases {
-		s, err := play(t, filepath.Join(dir, name))
+		s, a, err := playAnswer(t, filepath.Join(dir, name))
+		if ttfo := float64(a.first) / 1e6; want.TTFO != 0 && math.Abs(ttfo-want.TTFO) > 5e-7 {
+			t.Errorf("%s: first token that is not reasoning at %v ms, want %v", name, ttfo, want.TTFO)
+		}
 		if want.Status == "failed" {
 			if err == nil || !strings.Contains(err.Error(), want.Error) {
 				t.Errorf("%s: error %v, want %q in it", name, err, want.Error)
@@ -169,7 +184,7 @@ func TestSharedCase31(t *testing.T) {
 func read(text string) (core.Sample, error) {
 	s := blank()
 	now := time.Duration(0)
-	err := readStream(bufio.NewReaderSize(strings.NewReader(text), 16), func() time.Duration { now++; return now }, &s)
+	err := readAll(strings.NewReader(text), make([]byte, 16), func() time.Duration { now++; return now }, &s)
 	return s, err
 }
 
@@ -197,9 +212,9 @@ func TestStreamEnds(t *testing.T) {
 		{"no token", stop + end, "answer without a token", -1, 0},
 		{"no token, counted", stop + counts + end, "answer without a token (the server counts 1)", 1, 0},
 		{"empty text", `data: {"choices":[{"text":""}]}` + "\n\n" + end, "answer without a token", -1, 0},
-		{"error in words", `data: {"error": "no more blocks"}` + "\n\n" + end, "server error: no more blocks", -1, 0},
-		{"older error", `data: {"object":"error","message":"too long","code":400}` + "\n\n", "server error: too long", -1, 0},
-		{"named event", word + "event: error\ndata: it broke\n\n" + end, "server error: it broke", -1, 1},
+		{"error in words", `data: {"error": "no more blocks"}` + "\n\n" + end, "server: no more blocks", -1, 0},
+		{"older error", `data: {"object":"error","message":"too long","code":400}` + "\n\n", "server: too long", -1, 0},
+		{"named event", word + "event: error\ndata: it broke\n\n" + end, "server: it broke", -1, 1},
 		{"error null", `data: {"error":null,"choices":[{"text":"a"}]}` + "\n\n" + end, "", -1, 1},
 		{"not JSON", word + "data: {\"choices\":[\n\n" + end, "unreadable chunk", -1, 1},
 		{"CRLF", strings.ReplaceAll(word+counts+end, "\n", "\r\n"), "", 1, 1},
@@ -260,16 +275,16 @@ func TestOneLine(t *testing.T) {
 // it reads must not depend on how the bytes came.
 func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
-		whole := allEvents(t, bufio.NewReaderSize(bytes.NewReader(data), 64<<10), data)
-		single := allEvents(t, bufio.NewReaderSize(&byByte{data}, 16), data)
+		whole := allEvents(t, bytes.NewReader(data), 64<<10, data)
+		single := allEvents(t, &byByte{data}, 16, data)
 		if diff := cmp.Diff(whole, single); diff != "" {
 			t.Fatal(diff)
 		}
 	})
 }
 
-func allEvents(t *testing.T, in *bufio.Reader, data []byte) (found []string) {
-	e := newEvents(in)
+func allEvents(t *testing.T, in io.Reader, buffer int, data []byte) (found []string) {
+	e := newEvents(in, make([]byte, buffer), func() time.Duration { return 0 })
 	for {
 		got, err := e.next()
 		if err != nil {
@@ -326,7 +341,7 @@ func BenchmarkChunk(b *testing.B) {
 	text := strings.NewReader(strings.Repeat(chunk, b.N) + end)
 	s := blank()
 	start := time.Now()
-	if err := readStream(bufio.NewReaderSize(text, 8<<10), func() time.Duration { return time.Since(start) }, &s); err != nil || len(s.Chunks) != b.N {
+	if err := readAll(text, make([]byte, 8<<10), func() time.Duration { return time.Since(start) }, &s); err != nil || len(s.Chunks) != b.N {
 		b.Fatal(len(s.Chunks), err)
 	}
 }

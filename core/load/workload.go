@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -15,11 +16,20 @@ import (
 type Prompt struct {
 	Text   string
 	Tokens []int
-	// InputTokens is the wanted or estimated length without a chat template; a
-	// sample records what the server counts.
+	// History is what was said before in a conversation, oldest first.
+	History []Turn
+	// InputTokens is the wanted or counted length without a chat template; a
+	// sample records what the server counts. Exact says that it is no estimate.
 	InputTokens int
+	Exact       bool
 	// OutputTokens is the most that is asked for.
 	OutputTokens int
+}
+
+// Turn is one message of a conversation.
+type Turn struct {
+	Role string // "system", "user" or "assistant"
+	Text string
 }
 
 // Prompts gives the question at any position of a run, from 0. It is pure: a
@@ -30,20 +40,51 @@ type Prompts struct {
 	// Distinct is how many different prompts there are before they repeat; -1 is
 	// no bound. A repeated prompt is answered from a warm prefix cache.
 	Distinct int
+	// Turns is how many consecutive prompts make one conversation, whose turns are
+	// asked one after the other; 0 and 1 are single requests.
+	Turns int
+	// OwnAnswers: the history of a later turn holds what the server answered,
+	// rather than what the data set says.
+	OwnAnswers bool
+	// Think is how long after an answer the next turn is due.
+	Think time.Duration
+	// Due gives the moment of each prompt, for a trace; nil otherwise.
+	Due func(i int) time.Duration
+	// CountedBy names what measured the lengths: a CountedBy constant, or "ids"
+	// for prompts of token ids.
+	CountedBy string
 }
 
-// NewPrompts makes the prompts of a workload under the load's seed. path is the
-// data file on this machine, for the data sets that have one ("sharegpt",
-// "custom"). Errors name the workload's field, or the file and line.
+// The data sets.
+const (
+	randomSet   = "random"
+	prefixSet   = "prefix_repetition"
+	shareGPTSet = "sharegpt"
+	builtinSet  = "builtin"
+	customSet   = "custom"
+	traceSet    = "trace"
+)
+
+// NewPrompts makes the prompts of a workload under the load's seed, with lengths
+// by estimate. path is the data file on this machine, for the data sets that have
+// one ("sharegpt", "custom", "trace"). Errors name the workload's field, or the
+// file and line.
+func NewPrompts(w core.Workload, load core.Load, path string) (Prompts, error) {
+	return PromptsCountedBy(Estimate(), w, load, path)
+}
+
+// PromptsCountedBy makes the prompts of a workload with lengths by a counter.
 //
 // What makes up a prompt is decided by workload.Dataset: "random" (InputLen and
-// OutputLen wanted), "sharegpt", "custom" and "builtin".
-func NewPrompts(w core.Workload, load core.Load, path string) (Prompts, error) {
+// OutputLen wanted), "prefix_repetition", "sharegpt", "custom", "trace" and
+// "builtin". With Turns above 1 "sharegpt" and "builtin" give conversations.
+func PromptsCountedBy(counter Counter, w core.Workload, load core.Load, path string) (Prompts, error) {
 	endpoint, err := endpointOf(w)
 	if err != nil {
 		return Prompts{}, err
 	}
-	if err := checkWorkload(w); err != nil {
+	turns, err := checkWorkload(w, endpoint)
+	if err != nil {
 		return Prompts{}, err
 	}
 	output, _, err := length("output_len", w.OutputLen)
@@ -51,29 +92,47 @@ func NewPrompts(w core.Workload, load core.Load, path string) (Prompts, error) {
 		return Prompts{}, err
 	}
 	seed := seedOf(load)
+	ids := endpoint == completions
+	var p Prompts
 	switch w.Dataset {
-	case "random":
-		return randomPrompts(w, seed, endpoint == completions)
-	case "sharegpt":
-		found, err := shareGPTFile(path, output)
-		if err != nil {
-			return Prompts{}, err
+	case randomSet:
+		p, err = randomPrompts(w, seed, ids, counter)
+	case prefixSet:
+		p, err = prefixPrompts(w, seed, ids, counter)
+	case traceSet:
+		p, err = tracePrompts(w, path, seed, ids, counter)
+	case shareGPTSet:
+		if turns > 1 {
+			p, err = conversations(w, path, turns, output, seed, counter)
+		} else {
+			p, err = shareGPTPrompts(path, output, wanted(load), seed, counter)
 		}
-		return shuffled(found, seed), nil
-	case "builtin":
-		found, err := builtinConversations(output)
-		if err != nil {
-			return Prompts{}, err
+	case builtinSet:
+		if turns > 1 {
+			p, err = conversations(w, "", turns, output, seed, counter)
+		} else {
+			p, err = builtinConversations(output, seed, counter)
 		}
-		return shuffled(found, seed), nil
-	case "custom":
-		found, err := customFile(path, output)
-		if err != nil {
-			return Prompts{}, err
+	case customSet:
+		var found []Prompt
+		if found, err = customFile(path, output, counter); err == nil {
+			p = inOrder(found)
 		}
-		return inOrder(found), nil
+	default:
+		return Prompts{}, fmt.Errorf("workload: dataset: %w: %q; known: random, prefix_repetition, sharegpt, builtin, custom, trace", core.ErrInvalid, w.Dataset)
 	}
-	return Prompts{}, fmt.Errorf("workload: dataset: %w: %q; known: random, sharegpt, custom, builtin", core.ErrInvalid, w.Dataset)
+	if p.CountedBy == "" {
+		p.CountedBy = counter.Name
+	}
+	return p, err
+}
+
+// wanted is how many prompts a load can use at most, where that is known.
+func wanted(load core.Load) int {
+	if n := load.NumPrompts; n.Kind == core.KindNumber && n.Num >= 1 && n.Num <= maxSetting {
+		return int(n.Num)
+	}
+	return -1
 }
 
 // samplingParams are the parameters that go into the request as they are. They
@@ -81,28 +140,64 @@ func NewPrompts(w core.Workload, load core.Load, path string) (Prompts, error) {
 // refuse a field that it does not.
 var samplingParams = []string{"temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"}
 
-// shapeParams are the parameters that shape random prompts.
-var shapeParams = []string{"range_ratio", "prefix_len", "vocab_size"}
+// shapeParams are the parameters of each data set.
+func shapeParams(dataset string, turns int) []string {
+	switch {
+	case dataset == randomSet:
+		return []string{"range_ratio", "prefix_len", "vocab_size"}
+	case dataset == prefixSet:
+		return []string{"num_prefixes", "prefix_len", "suffix_len", "vocab_size"}
+	case dataset == traceSet:
+		return []string{"vocab_size", "block_size", "time_unit_s"}
+	case turns > 1:
+		return []string{"history", "think_s"}
+	}
+	return nil
+}
 
 // checkWorkload refuses what would otherwise be left out in silence: figures
 // under a name that promises something else are worse than none.
-func checkWorkload(w core.Workload) error {
-	if w.Turns.Kind == core.KindNumber && w.Turns.Num != 1 {
-		return fmt.Errorf("workload: turns: %w: %s; the ruler measures single requests", core.ErrInvalid, w.Turns)
+func checkWorkload(w core.Workload, ep endpoint) (turns int, err error) {
+	turns = 1
+	if n, set, err := length("turns", w.Turns); err != nil {
+		return 0, err
+	} else if set {
+		turns = n
 	}
+	if turns > 1 {
+		if w.Dataset != shareGPTSet && w.Dataset != builtinSet {
+			return 0, fmt.Errorf("workload: turns: %w: %d; dataset %q has no conversations, sharegpt and builtin have", core.ErrInvalid, turns, w.Dataset)
+		}
+		if ep != chat {
+			return 0, fmt.Errorf("workload: endpoint: %w: a conversation needs chat", core.ErrInvalid)
+		}
+	}
+	shapes := shapeParams(w.Dataset, turns)
 	for _, name := range w.Params.Names() {
 		switch {
 		case slices.Contains(samplingParams, name):
 			if v := w.Params[name]; v.Kind != core.KindNumber || v.IsUnlimited() {
-				return fmt.Errorf("workload: %s: %w: %q is not a number", name, core.ErrInvalid, v)
+				return 0, fmt.Errorf("workload: %s: %w: %q is not a number", name, core.ErrInvalid, v)
 			}
-		case slices.Contains(shapeParams, name) && w.Dataset == "random":
+		case slices.Contains(shapes, name):
 		default:
-			return fmt.Errorf("workload: %s: %w: unknown parameter for dataset %s; known: %s", name, core.ErrInvalid, w.Dataset,
-				strings.Join(slices.Concat(samplingParams, shapeParams), ", "))
+			return 0, fmt.Errorf("workload: %s: %w: unknown parameter for dataset %s; known: %s", name, core.ErrInvalid, w.Dataset,
+				strings.Join(slices.Concat(samplingParams, shapes), ", "))
 		}
 	}
-	return nil
+	return turns, nil
+}
+
+// param reads a parameter that is a whole number of at least least.
+func param(params core.Knobs, name string, least, otherwise int) (int, error) {
+	v, ok := params[name]
+	switch {
+	case !ok:
+		return otherwise, nil
+	case v.Kind != core.KindNumber || v.Num != math.Trunc(v.Num) || v.Num < float64(least) || v.Num > maxLength:
+		return 0, fmt.Errorf("workload: %s: %w: %q is not a whole number from %d to %d", name, core.ErrInvalid, v, least, maxLength)
+	}
+	return int(v.Num), nil
 }
 
 // endpoint is a path of the HTTP API.

@@ -161,6 +161,12 @@ func (r *Runner) learn(srv *server) {
 	if srv.ready.Version != "" {
 		setup.EngineVersion = srv.ready.Version
 	}
+	switch srv.ready.Resolved["compile_cache"].Text {
+	case "warm":
+		srv.launch.CompileWarm = core.Bool(true)
+	case "cold":
+		srv.launch.CompileWarm = core.Bool(false)
+	}
 	facts := core.Trial{Setup: *setup}
 	for _, from := range []map[string]core.Value{srv.plan.SetupHints, srv.ready.Facts} {
 		for name, v := range from {

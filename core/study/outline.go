@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -83,14 +84,12 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	}
 	for i, stage := range s.Stages {
 		for j, option := range stage.Try {
-			cfg := base.With(option.Change)
+			under, onTopOf := standIn(s, i, base)
+			cfg := under.With(option.Change)
 			if cfg.Hash() == base.Hash() {
 				continue
 			}
-			l := OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: "the baseline, standing for the best so far"}
-			if i == 0 {
-				l.OnTopOf = "the baseline"
-			}
+			l := OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf}
 			if err := add(l, decide); err != nil {
 				return nil, f.Fault(fmt.Sprintf("stages[%d].try[%d]", i, j), err)
 			}
@@ -109,6 +108,27 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	}
 	o.Assumed = assumption(d)
 	return o, nil
+}
+
+var engineCondition = regexp.MustCompile(`^\s*engine\s*==\s*["']([^"']+)["']\s*$`)
+
+// standIn is what a stage's changes are laid over as long as the best so far is
+// not known: the baseline, or for a stage that waits for another engine the first
+// earlier option that brings that engine.
+func standIn(s *core.Study, stage int, base core.Config) (core.Config, string) {
+	if stage == 0 {
+		return base, "the baseline"
+	}
+	if m := engineCondition.FindStringSubmatch(s.Stages[stage].When); m != nil && m[1] != base.Engine {
+		for _, earlier := range s.Stages[:stage] {
+			for _, option := range earlier.Try {
+				if option.Change.Engine == m[1] {
+					return base.With(option.Change), "the option " + option.Name + ", standing for the best so far"
+				}
+			}
+		}
+	}
+	return base, "the baseline, standing for the best so far"
 }
 
 func assumption(d Durations) string {

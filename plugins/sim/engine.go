@@ -11,6 +11,7 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/load"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 )
 
 // serverCommand is the hidden command under which the executable runs ServerMain.
@@ -76,7 +77,7 @@ func (a *adapter) Stop(ctx context.Context, req core.StopRequest) error {
 	if err != nil {
 		return fmt.Errorf("stop sim: %w", err)
 	}
-	client := newProbeClient()
+	client := serving.ProbeClient()
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
@@ -94,7 +95,7 @@ func (a *adapter) Stop(ctx context.Context, req core.StopRequest) error {
 
 func anyAlive(pids []int) bool {
 	for _, pid := range pids {
-		if Alive(pid) {
+		if serving.Alive(pid) {
 			return true
 		}
 	}

@@ -169,7 +169,6 @@ func CheckRequest(body []byte, chat bool) (in, out int, err error) {
 
 // The parsers under fuzzing.
 var (
-	ReadFirstAnswer = readFirstAnswer
-	ParseFlags      = func(args []string) (given core.Knobs, err error) { _, given, err = parseFlags(args); return given, err }
-	Message         = message
+	ParseFlags = func(args []string) (given core.Knobs, err error) { _, given, err = parseFlags(args); return given, err }
+	Message    = message
 )

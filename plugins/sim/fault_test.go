@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sweepbook/sweepbook/core"
-	"github.com/sweepbook/sweepbook/plugins/sim"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 )
 
 // launched starts a server with a fault and brings it to ready.
@@ -190,7 +190,7 @@ func TestFaultSetsidChild(t *testing.T) {
 	}
 	<-p.ended
 	time.Sleep(50 * time.Millisecond)
-	if !sim.Alive(pid) {
+	if !serving.Alive(pid) {
 		t.Error("the child did not outlive its server")
 	}
 }

@@ -131,10 +131,10 @@ func usage() string {
 	fmt.Fprintf(&b, "usage: %s --model MODEL [flags]\n\nSimulates a serving engine and answers its HTTP API. Every SECONDS is simulated.\n\nflags:\n", program)
 	for _, k := range append(placeKnobs(), knobs()...) {
 		name := "--" + k.flag
-		switch {
-		case k.typ == core.BoolType:
+		switch k.typ {
+		case core.BoolType:
 			name += ", --no-" + k.flag
-		case k.typ == core.NumberType:
+		case core.NumberType:
 			name += " NUMBER"
 		default:
 			name += " TEXT"

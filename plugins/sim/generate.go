@@ -72,7 +72,7 @@ func (s *server) writeStream(w http.ResponseWriter, r *http.Request, a *answer, 
 		case <-a.job.seq.sink.signal:
 		case <-r.Context().Done():
 			return false
-		case <-s.stopping.Done():
+		case <-s.stopping:
 			return false
 		}
 		events = a.job.seq.sink.take(events)
@@ -117,7 +117,7 @@ func (s *server) writeWhole(w http.ResponseWriter, r *http.Request, a *answer, b
 		case <-a.job.seq.sink.signal:
 		case <-r.Context().Done():
 			return false
-		case <-s.stopping.Done():
+		case <-s.stopping:
 			return false
 		}
 		events = a.job.seq.sink.take(events)

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 )
 
 // Launch implements core.Engine.
 func (a *adapter) Launch(ctx context.Context, req core.LaunchRequest, progress func(core.Progress)) (core.Ready, error) {
 	report := newLogReport(progress)
-	check := ReadyCheck{Rule: req.Plan.Ready, PIDs: req.PIDs, LogPath: req.LogPath, Line: report.line,
+	check := serving.ReadyCheck{Rule: req.Plan.Ready, PIDs: req.PIDs, LogPath: req.LogPath, Line: report.line,
 		Diagnose: func(tail string) core.Diagnosis {
 			if d, ok := diagnoseLog(tail); ok {
 				return d
@@ -26,7 +27,7 @@ func (a *adapter) Launch(ctx context.Context, req core.LaunchRequest, progress f
 		return core.Ready{}, fmt.Errorf("launch sim: %w", report.err)
 	}
 	ready := core.Ready{
-		BaseURL: req.Plan.Ready.BaseURL, Model: req.Plan.Ready.Model, Version: ServerVersion(ctx, req.Plan.Ready.BaseURL),
+		BaseURL: req.Plan.Ready.BaseURL, Model: req.Plan.Ready.Model, Version: serving.ServerVersion(ctx, req.Plan.Ready.BaseURL),
 		Resolved: report.resolved, LoadS: report.loadS, Facts: report.facts,
 	}
 	report.progress(core.Progress{Phase: "ready", Message: report.readyLine})

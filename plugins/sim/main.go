@@ -99,8 +99,10 @@ func serve(ctx context.Context, stop context.CancelCauseFunc, s settings, given 
 
 	began := time.Now()
 	simulated := func() float64 { return time.Since(began).Seconds() * s.timeScale }
-	sleep := func(seconds float64) {
+	// sleep reports whether the server is still wanted afterwards.
+	sleep := func(seconds float64) bool {
 		sleepUntil(ctx, time.Now().Add(time.Duration(seconds/s.timeScale*float64(time.Second))))
+		return ctx.Err() == nil
 	}
 	log.print("INFO", "phase: loading weights of %s", s.model)
 	m, err := newMachine(s)
@@ -113,15 +115,13 @@ func serve(ctx context.Context, stop context.CancelCauseFunc, s settings, given 
 		<-ctx.Done()
 		return nil
 	}
-	sleep(m.loadSeconds() + s.faults.slowReady)
-	if ctx.Err() != nil {
+	if !sleep(m.loadSeconds() + s.faults.slowReady) {
 		return nil
 	}
 	log.print("INFO", "weights loaded: %.2f s after start, %s", simulated(), gib(m.roof.weightBytes))
 	log.print("INFO", "KV cache: %d blocks of %d tokens", m.blocks, blockTokens)
 	log.print("INFO", "phase: capturing graphs")
-	sleep(m.captureSeconds())
-	if ctx.Err() != nil {
+	if !sleep(m.captureSeconds()) {
 		return nil
 	}
 
@@ -130,7 +130,7 @@ func serve(ctx context.Context, stop context.CancelCauseFunc, s settings, given 
 		return fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
 	sv := &server{m: m, engine: newEngine(m, s.timeScale), served: s.servedName, faults: s.faults, log: log,
-		start: time.Now(), stop: stop, stopping: ctx}
+		start: time.Now(), stop: stop, stopping: ctx.Done()}
 	web := &http.Server{Handler: sv.handler(), ReadHeaderTimeout: 10 * time.Second}
 	var group sync.WaitGroup
 	group.Go(func() { sv.engine.run(ctx) })

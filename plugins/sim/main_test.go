@@ -237,7 +237,6 @@ func mean(samples []core.Sample, f func(core.Sample) time.Duration) time.Duratio
 }
 
 func tpot(s core.Sample) time.Duration { return (s.Last - s.First) / time.Duration(s.OutputTokens-1) }
-func ttft(s core.Sample) time.Duration { return s.First - s.Sent }
 
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 

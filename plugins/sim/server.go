@@ -30,7 +30,7 @@ type server struct {
 	start  time.Time
 	// stop ends the server, with errCrash as an engine crash ends one.
 	stop     context.CancelCauseFunc
-	stopping context.Context
+	stopping <-chan struct{} // closed when the server is to end
 
 	received, admitted, answered, failed atomic.Int64
 }

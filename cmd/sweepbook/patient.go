@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/store"
+)
+
+// A measurement costs GPU time, so that a history that cannot be written at the
+// moment must not lose it: a run waits for a full disk to be freed, and for
+// another writer up to patience; after that the trial goes into a file beside the
+// history, which the next run records.
+
+// patience is how long a run waits for another writer.
+const patience = 5 * time.Minute
+
+// between is the pause between two tries.
+const between = 2 * time.Second
+
+// patiently repeats a write while the history is busy or the disk is full. Both
+// mean that nothing was written, so that a repetition cannot write twice.
+func (s runStore) patiently(ctx context.Context, write func() error) error {
+	began := s.app.now()
+	var said time.Time
+	for {
+		err := write()
+		full := errors.Is(err, store.ErrDiskFull)
+		busy := errors.Is(err, store.ErrBusy)
+		if !full && (!busy || s.app.now().Sub(began) > patience) {
+			return err
+		}
+		if now := s.app.now(); now.Sub(said) > 30*time.Second {
+			said = now
+			s.app.warn("waiting to record: %v", err)
+		}
+		select {
+		case <-time.After(between):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (s runStore) SaveTrial(ctx context.Context, t *core.Trial) error {
+	s.clean(t, nil)
+	return s.patiently(ctx, func() error { return s.DB.SaveTrial(ctx, t) })
+}
+
+func (s runStore) SaveLaunch(ctx context.Context, l *core.Launch) error {
+	return s.patiently(ctx, func() error { return s.DB.SaveLaunch(ctx, l) })
+}
+
+func (s runStore) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error {
+	s.clean(t, samples)
+	err := s.patiently(ctx, func() error { return s.DB.FinishTrial(ctx, t, samples) })
+	if !errors.Is(err, store.ErrBusy) {
+		return err
+	}
+	path, errSpill := spill(s.Path(), t, samples)
+	if errSpill != nil {
+		return errors.Join(err, errSpill)
+	}
+	s.app.warn("trial %s could not be recorded and lies in %s; the next run records it", t.ID, path)
+	return nil
+}
+
+// clean redacts what a server or client said, before it is written anywhere.
+func (s runStore) clean(t *core.Trial, samples []core.Sample) {
+	if s.redact == nil {
+		return
+	}
+	t.FailureText = s.redact.String(t.FailureText)
+	if t.Launch != nil {
+		t.Launch.Argv = s.redact.Argv(t.Launch.Argv)
+		t.Launch.FailureText = s.redact.String(t.Launch.FailureText)
+	}
+	for i := range samples {
+		if samples[i].Error != "" {
+			samples[i].Error = s.redact.String(samples[i].Error)
+		}
+	}
+}
+
+// unrecorded is the folder beside a history where such trials wait.
+func unrecorded(db string) string { return filepath.Join(filepath.Dir(db), "unrecorded") }
+
+// spill keeps a trial as a record file, whole and on disk when it returns.
+func spill(db string, t *core.Trial, samples []core.Sample) (string, error) {
+	dir := unrecorded(db)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("keep trial %s: %w", t.ID, err)
+	}
+	data, err := json.Marshal(core.Record{Format: core.RecordFormat, Trial: t, Samples: samples})
+	if err != nil {
+		return "", fmt.Errorf("keep trial %s: %w", t.ID, err)
+	}
+	path := filepath.Join(dir, t.ID.String()+".ndjson")
+	if err := writeDurably(path, append(data, '\n')); err != nil {
+		return "", fmt.Errorf("keep trial %s: %w", t.ID, err)
+	}
+	return path, nil
+}
+
+// unspill records what earlier runs could not.
+func (a *app) unspill(ctx context.Context, db *store.DB) error {
+	paths, err := filepath.Glob(filepath.Join(unrecorded(db.Path()), "*.ndjson"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("unrecorded trial: %w", err)
+		}
+		var rec core.Record
+		if err := json.Unmarshal(data, &rec); err != nil || rec.Trial == nil {
+			return fmt.Errorf("unrecorded trial %s: %w: not a record; move it away to go on", path, core.ErrInvalid)
+		}
+		// core.ErrConflict: it was recorded after all, and only the file was left.
+		if err := db.FinishTrial(ctx, rec.Trial, rec.Samples); err != nil && !errors.Is(err, core.ErrConflict) {
+			return fmt.Errorf("unrecorded trial %s: %w", path, err)
+		}
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("unrecorded trial: %w", err)
+		}
+		a.warn("recorded trial %s, which an earlier run had kept in a file", rec.Trial.ID)
+	}
+	return nil
+}

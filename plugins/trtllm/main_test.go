@@ -1,0 +1,64 @@
+package trtllm_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/plugins/enginetest"
+	"github.com/sweepbook/sweepbook/plugins/serving/servingtest"
+	"github.com/sweepbook/sweepbook/plugins/trtllm"
+)
+
+// The test binary is the executable under test, too.
+func TestMain(m *testing.M) {
+	if code, ok := servingtest.Main(os.Args[1:], fake()); ok {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+func fake() servingtest.Fake {
+	return servingtest.Fake{
+		Engine: "trtllm", Program: "trtllm-serve serve", Click: true, Extra: []string{"--extra_llm_api_options"},
+		Loading: []string{
+			"[TensorRT-LLM] TensorRT-LLM version: 1.2.0rc1",
+			"[11/30/2026-21:00:01] [TRT-LLM] [I] Using LLM with PyTorch backend",
+			"[11/30/2026-21:00:02] [TRT-LLM] [RANK 0] [I] max_seq_len is not specified, using inferred value 40960",
+		},
+		Loaded: []string{
+			"[11/30/2026-21:00:08] [TRT-LLM] [RANK 0] [I] Use 15.37 GB for model weights.",
+			"[11/30/2026-21:00:09] [TRT-LLM] [RANK 0] [I] max_seq_len=40960, max_num_requests=2048, max_num_tokens=8192, max_batch_size=2048",
+			"[TensorRT-LLM][INFO] [MemUsageChange] Allocated 50.85 GiB for max tokens in paged KV cache (370112).",
+		},
+		Ready:    []string{"INFO:     Application startup complete."},
+		Workers:  []string{"trtllm-worker"},
+		Wrapper:  []string{"[11/30/2026-21:00:05] [TRT-LLM] [E] Executor worker returned error: the worker is gone"},
+		TermExit: 134, FailedExit: 1,
+		Tail: " ",
+		Info: map[string]string{"/version": `{"version":"1.2.0rc1"}`},
+	}
+}
+
+func TestConformance(t *testing.T) {
+	enginetest.Conformance(t, trtllm.New(), enginetest.Options{MustBenchmark: true})
+}
+
+func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, trtllm.New(), fake()) }
+
+func TestResolved(t *testing.T) {
+	ready := servingtest.Launch(t, trtllm.New(), "trtllm")
+	servingtest.WantKnobs(t, core.Knobs{
+		"context_len": core.Number(40960), "max_num_seqs": core.Number(2048), "max_batched_tokens": core.Number(8192), "kv_cache_tokens": core.Number(370112),
+	}, ready.Resolved)
+	if ready.Version != "1.2.0rc1" {
+		t.Errorf("version %q", ready.Version)
+	}
+}
+
+func TestFolderIsServedUnderItsName(t *testing.T) {
+	plan, err := trtllm.New().Plan(t.Context(), core.PlanRequest{Config: core.Config{Checkpoint: "/models/qwen3-8b"}, Host: "127.0.0.1", Port: 21000})
+	if err != nil || plan.Ready.Model != "qwen3-8b" {
+		t.Errorf("%q, %v", plan.Ready.Model, err)
+	}
+}
