@@ -224,8 +224,15 @@ func (a *app) importDone(cmd *cli.Command, r importReport) error {
 		fmt.Fprintf(a.stdout, "%d files, %d records: %d new, %d duplicates, %d updated, %d skipped, %d errors\n",
 			r.Files, r.Records, r.New, r.Duplicates, r.Updated, len(r.Skipped), len(r.Errors))
 	}
+	unknown := false
 	for _, n := range r.Skipped {
-		a.warn("%s", n.text())
+		// What was looked for is the same for each file: said once, below.
+		message, _, list := strings.Cut(n.Message, ": looked for ")
+		unknown = unknown || list
+		a.warn("%s", note{n.File, n.Line, message}.text())
+	}
+	if unknown && r.Records > 0 {
+		a.hint("sweepbook reads " + strings.Join(ingest.Formats(), ", ") + "; see docs/import.md")
 	}
 	for _, n := range r.Errors {
 		a.fail(errors.New(n.text()))

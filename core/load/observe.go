@@ -27,8 +27,7 @@ type Observed struct {
 // "measure", so that warm-up is outside of it.
 type Observer struct {
 	core.Sink
-	ctx    context.Context // of the trial; the sink's calls carry none
-	what   Observation
+	open   func() *Window // nil reads no metrics
 	once   sync.Once
 	window *Window
 	gpus   *Telemetry
@@ -36,7 +35,11 @@ type Observer struct {
 
 // Observe wraps a sink. Finish must be called when the ruler has returned.
 func Observe(ctx context.Context, sink core.Sink, what Observation) *Observer {
-	o := &Observer{Sink: sink, ctx: ctx, what: what}
+	o := &Observer{Sink: sink}
+	if what.BaseURL != "" {
+		// The calls of a sink carry no context; this one is the trial's.
+		o.open = func() *Window { return OpenWindow(ctx, what.BaseURL) }
+	}
 	if what.GPUs != nil {
 		o.gpus = StartTelemetry(ctx, *what.GPUs)
 	}
@@ -47,8 +50,8 @@ func Observe(ctx context.Context, sink core.Sink, what Observation) *Observer {
 func (o *Observer) Progress(p core.Progress) {
 	if p.Phase == "measure" {
 		o.once.Do(func() {
-			if o.what.BaseURL != "" {
-				o.window = OpenWindow(o.ctx, o.what.BaseURL)
+			if o.open != nil {
+				o.window = o.open()
 			}
 			if o.gpus != nil {
 				o.gpus.Begin()
@@ -58,10 +61,11 @@ func (o *Observer) Progress(p core.Progress) {
 	o.Sink.Progress(p)
 }
 
-// Finish ends the window and gives what was seen. It returns within seconds.
-func (o *Observer) Finish() Observed {
+// Finish ends the window and gives what was seen. It returns within seconds, and
+// what the GPUs did is told even when ctx is over.
+func (o *Observer) Finish(ctx context.Context) Observed {
 	seen := Observed{Figures: core.Figures{}, Extra: map[string]core.Value{}}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.ctx), scrapeLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), scrapeLimit)
 	defer cancel()
 	if o.window != nil {
 		f, err := o.window.Close(ctx)

@@ -214,7 +214,7 @@ func TestObserve(t *testing.T) {
 	if err := load.Run(t.Context(), req, o); err != nil {
 		t.Fatal(err)
 	}
-	seen := o.Finish()
+	seen := o.Finish(t.Context())
 	check(t, seen.Figures, map[string]float64{"prefix_hit_rate": 0.25, "cached_tokens": 100, "kv_cache_peak": 0.8, "mean_power_w": missing})
 	if len(seen.Extra) != 0 || !seen.Throttled.IsMissing() || len(s.samples) != 4 {
 		t.Errorf("%+v, %d samples", seen, len(s.samples))
@@ -225,7 +225,7 @@ func TestObserve(t *testing.T) {
 	if err := load.Run(t.Context(), request(f.URL, random(4, 1, "", nil), closed(1, 1)), o); err != nil {
 		t.Fatal(err)
 	}
-	if seen = o.Finish(); len(seen.Figures) != 0 || seen.Extra["gpu_telemetry_error"].IsMissing() {
+	if seen = o.Finish(t.Context()); len(seen.Figures) != 0 || seen.Extra["gpu_telemetry_error"].IsMissing() {
 		t.Errorf("%+v", seen)
 	}
 }

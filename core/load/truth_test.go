@@ -41,8 +41,6 @@ func TestTruth(t *testing.T) {
 			}
 			streams = append(streams, n)
 		}
-	} else if runtime.GOOS == "windows" {
-		t.Skip("the measuring processes are written for Unix")
 	}
 	for _, n := range streams {
 		address := startMock(t, mockPace{First: 100 * time.Millisecond, Gap: 20 * time.Millisecond})
@@ -95,6 +93,7 @@ func BenchmarkStreams(b *testing.B) {
 // TestPeakMemory: 10,000 requests of 200 chunks, kept by the sink, stay within
 // 64 MiB of resident memory.
 func TestPeakMemory(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the peak is read from /proc")
 	}

@@ -31,16 +31,7 @@ var serverMetrics = struct {
 	acceptLen:    names{"sglang:spec_accept_length", "trtllm_spec_decode_acceptance_length"},
 }
 
-// find gives the first of the names that is there.
-func (n names) find(in map[string]float64) (v float64, ok bool) {
-	for _, name := range n {
-		if v, ok := in[name]; ok {
-			return v, true
-		}
-	}
-	return 0, false
-}
-
+// highest gives the highest series of the first of the names that is there.
 func (n names) highest(in map[string]float64) (v float64, ok bool) {
 	for _, name := range n {
 		if v, ok := in[name+":max"]; ok {
