@@ -195,7 +195,7 @@ func verdictTable(verdicts []verdictLine) table {
 	var rows [][]string
 	for _, v := range verdicts {
 		evidence := ""
-		if v.severity >= core.SeverityHard {
+		if v.severity >= core.SeverityNote {
 			evidence = v.evidence
 		}
 		if v.acked > 0 {

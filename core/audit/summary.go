@@ -96,6 +96,14 @@ func keysOf(t *core.Trial) keys {
 	}
 	w, cfg := t.Workload, t.Setup.Config
 	known := w.Dataset != "" || w.Name != "" || !w.InputLen.IsMissing()
+	if t.Load.Seed.Kind == core.KindNumber {
+		// Where the workload is not named, equal prompts show by their length.
+		prompts := w.Hash()
+		if !known {
+			prompts = num(t.Figures["mean_input_len"])
+		}
+		k.ladder = cfg.Hash() + "\x00" + prompts + "\x00" + t.Load.Seed.String()
+	}
 	if !known {
 		return k
 	}
@@ -105,9 +113,6 @@ func keysOf(t *core.Trial) keys {
 		requests = "completed " + num(t.Figures["completed"])
 	}
 	k.asked = cfg.Model + "\x00" + w.Name + "\x00" + w.Hash() + "\x00" + requests + "\x00" + t.Load.Seed.String()
-	if t.Load.Seed.Kind == core.KindNumber {
-		k.ladder = cfg.Hash() + "\x00" + k.question + "\x00" + t.Load.Seed.String()
-	}
 	loaded := !t.Load.Concurrency.IsMissing() || !t.Load.RequestRate.IsMissing()
 	if cfg.Engine != "" && cfg.CommandKnown && loaded {
 		k.repeat = t.RepeatKey()

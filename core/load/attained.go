@@ -32,11 +32,31 @@ func SampleFieldNames() []string {
 
 // Value gives a figure by its name; known is false for a name that is none.
 func (f *SampleFigures) Value(name string) (v core.Value, known bool) {
-	for i, field := range []*core.Value{&f.TTFT, &f.TPOT, &f.E2EL, &f.TTFTDue, &f.E2ELDue, &f.Queue, &f.MaxICL, &f.MeanICL,
-		&f.InputTokens, &f.CachedTokens, &f.OutputTokens, &f.RequestedOutput} {
-		if SampleFieldNames()[i] == name {
-			return *field, true
-		}
+	switch name {
+	case "ttft_ms":
+		return f.TTFT, true
+	case "tpot_ms":
+		return f.TPOT, true
+	case "e2el_ms":
+		return f.E2EL, true
+	case "ttft_due_ms":
+		return f.TTFTDue, true
+	case "e2el_due_ms":
+		return f.E2ELDue, true
+	case "queue_ms":
+		return f.Queue, true
+	case "max_icl_ms":
+		return f.MaxICL, true
+	case "icl_ms":
+		return f.MeanICL, true
+	case "input_tokens":
+		return f.InputTokens, true
+	case "cached_tokens":
+		return f.CachedTokens, true
+	case "output_tokens":
+		return f.OutputTokens, true
+	case "requested_output_tokens":
+		return f.RequestedOutput, true
 	}
 	return core.Missing(), false
 }
