@@ -15,7 +15,8 @@ type Answer struct {
 	Columns []Column
 	Rows    [][]core.Value // one value a column
 	// Severity is, for each row, that of the worst finding which touches its ranked
-	// figures (of either trial, where a row names two); nil where nothing is ranked.
+	// figures (of either trial, where a row names two), or with Options.Marks the measured
+	// figures that it shows; nil where nothing is ranked or marked.
 	Severity []core.Severity
 	// Groups cut Rows: one without by, else one for each combination of keys, the
 	// empty ones included, in the order of the rows.

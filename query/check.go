@@ -12,7 +12,7 @@ import (
 // Check looks every field, knob and type up against what a history records and
 // what the tables know. An error is a *SyntaxError with the nearest names.
 func (q *Query) Check(names core.Names) error {
-	_, err := q.plan(names, time.Unix(0, 0))
+	_, err := q.plan(names, Options{Now: time.Unix(0, 0)})
 	return err
 }
 

@@ -15,6 +15,10 @@ import (
 type Options struct {
 	// Now is the moment that now() means; zero is the clock's.
 	Now time.Time
+	// Marks asks of show what max and min say unasked: how bad the findings are that touch
+	// the measured figures which a row shows. A picture needs it, since it draws figures
+	// without their findings. With aggregates, whose rows are no trials, it does nothing.
+	Marks bool
 }
 
 // Run answers a query. IsUsage tells a mistake in the query from a failure to read
@@ -32,7 +36,7 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 	if opt.Now.IsZero() {
 		opt.Now = time.Now()
 	}
-	p, err := q.plan(names, opt.Now)
+	p, err := q.plan(names, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (p *plan) fill(a *Answer, groups []*group, notes *assertions) []*group {
 		out := Group{Key: g.key, First: len(a.Rows), Considered: g.considered, Ties: ties[g], Empty: g.considered == 0}
 		for _, row := range g.list.rows {
 			a.Rows = append(a.Rows, p.output(g, row))
-			if len(p.goals) > 0 || p.curve != nil {
+			if len(p.goals) > 0 || p.curve != nil || p.shown != nil {
 				a.Severity = append(a.Severity, p.severityOf(row))
 			}
 			if !p.grouped {

@@ -35,12 +35,14 @@ type plan struct {
 	vs         *versus
 	over       *over
 	curve      *curvePlan
-	severity   []severityColumn // of the figures that rank
+	severity   []severityColumn // of the figures that rank, or that are shown with marks
 	noise      *noise           // once all rows were read, with within noise
 	outputs    []output
+	shown      []*node // columns of show, with marks
 
 	okOnly bool // only trials with status ok take part
 	split  bool // simulated trials stand apart
+	marks  bool // show says how bad the findings on its figures are
 	// early says that a baseline is needed before the last row was read.
 	early bool
 
@@ -116,8 +118,8 @@ func (p *plan) fieldColumn(name string) *node {
 }
 
 // plan checks the query and compiles it.
-func (q *Query) plan(names core.Names, now time.Time) (*plan, error) {
-	p := &plan{q: q, names: names, now: now, versions: versions{}, index: map[string]int{}, asked: map[string]bool{},
+func (q *Query) plan(names core.Names, opt Options) (*plan, error) {
+	p := &plan{q: q, names: names, now: opt.Now, versions: versions{}, index: map[string]int{}, asked: map[string]bool{},
 		status: -1, simulated: -1, requested: -1, study: -1, findings: -1, completed: -1, incomplete: -1, n: -1, failedRepeats: -1, stand: -1}
 	if q.vs != nil {
 		p.vs = &versus{found: map[string]*baseline{}}
@@ -130,6 +132,7 @@ func (q *Query) plan(names core.Names, now time.Time) (*plan, error) {
 	}
 	// In reading order, so that the first mistake is the one reported.
 	steps := []func() error{p.planGoals, p.planCurve, p.planBy, p.planOver, p.planShow, p.planWhere, p.planVersus, p.planGroups, p.planOrder, p.planRest}
+	p.marks = opt.Marks && q.verb == "show"
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -256,6 +259,9 @@ func (p *plan) planShow() error {
 			get = func(g *group, _ []core.Value) core.Value { return n.val(g.row) }
 		}
 		p.outputs = append(p.outputs, output{describe(it.name, n, 0), get})
+		if p.marks && !p.grouped {
+			p.shown = append(p.shown, n)
+		}
 		if p.typical == nil && !p.grouped && n.typ == core.NumberType && measured(n) {
 			p.typical = n
 		}

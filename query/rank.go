@@ -40,6 +40,18 @@ func (p *plan) tieBreak(a, b []core.Value) int {
 	return cmp.Compare(a[p.id].Text, b[p.id].Text)
 }
 
+// arrival is the fixed order of the rows of show. Trials of which nobody recorded when
+// they ran come as they were imported, since the order of their ids means nothing.
+func (p *plan) arrival(a, b []core.Value) int {
+	if c := p.versions.sortValues(a[p.started], b[p.started], core.TimeType, false); c != 0 {
+		return c
+	}
+	if c := p.versions.sortValues(a[p.number], b[p.number], core.NumberType, false); c != 0 {
+		return c
+	}
+	return cmp.Compare(a[p.id].Text, b[p.id].Text)
+}
+
 // preferred compares two rows by the prefer goals; a missing value loses.
 func (p *plan) preferred(a, b []core.Value) int {
 	for _, g := range p.prefer {
@@ -251,5 +263,5 @@ func (p *plan) ordered(a, b []core.Value) int {
 	if p.grouped {
 		return 0
 	}
-	return p.tieBreak(a, b)
+	return p.arrival(a, b)
 }

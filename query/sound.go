@@ -134,6 +134,27 @@ func (p *plan) soundWarnings(shown []*group) []Warning {
 	return out
 }
 
+// noteWarnings names the trials of show that no worse finding than a note touches, with
+// marks: a worse one is named already.
+func (p *plan) noteWarnings(shown []*group) []Warning {
+	if p.shown == nil {
+		return nil
+	}
+	var names []string
+	for _, g := range shown {
+		for _, row := range g.list.rows {
+			if name := p.trialName(row); p.severityOf(row) == core.SeverityNote && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Warning{{Code: "findings", Message: listTrials(names) + ": the audit has notes on the figures shown",
+		Hint: "sweepbook audit lists which figures they touch"}}
+}
+
 func (p *plan) soundWarning(g *group, level core.Severity) string {
 	var names, metrics []string
 	for _, row := range g.list.rows {

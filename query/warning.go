@@ -59,6 +59,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 		}
 	}
 	out = append(out, p.soundWarnings(shown)...)
+	out = append(out, p.noteWarnings(shown)...)
 	if col := a.Column("findings"); col >= 0 && (len(p.goals) > 0 || p.curve != nil) {
 		out = append(out, findingWarnings(a, col)...)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 
@@ -48,13 +49,22 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	sink := &benchSink{}
-	err = load.Run(ctx, req, sink)
+	observer := load.Observe(ctx, sink, load.Observation{BaseURL: req.BaseURL})
+	err = load.Run(ctx, req, observer)
+	seen := observer.Finish(ctx)
 	t.EndedAt = a.now().UTC()
 	if err != nil {
 		return fmt.Errorf("bench %s: %w", req.BaseURL, err)
 	}
 	t.Figures, t.Status = load.Figures(sink.samples), core.StatusOK
-	t.Extra = sink.extra
+	for name, v := range seen.Figures {
+		if _, measured := t.Figures[name]; !measured {
+			t.Figures.Set(name, v)
+		}
+	}
+	t.Extra = map[string]core.Value{}
+	maps.Copy(t.Extra, sink.extra)
+	maps.Copy(t.Extra, seen.Extra)
 	t.Derive()
 	if t.Status != core.StatusOK {
 		t.FailureText = firstFailure(sink.samples)

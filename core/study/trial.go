@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -23,10 +25,12 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	sink := &collector{report: func(p core.Progress) {
 		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
 	}}
-	err := r.benchmark(ctx, srv, t, sink)
+	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t)})
+	err := r.benchmark(ctx, srv, t, observer)
+	seen := observer.Finish(ctx)
 	samples := sink.take()
 	r.conclude(ctx, srv, t, samples, err)
-	t.Extra = sink.extra
+	adopt(t, sink.extra, seen)
 	t.EndedAt = r.Now().UTC()
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
@@ -43,7 +47,30 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	return nil
 }
 
-func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink *collector) error {
+// telemetry says which GPUs to watch: none where there are none, and none beside a
+// simulator, whose GPU is not the one of this machine.
+func (r *Runner) telemetry(t *core.Trial) *load.TelemetrySource {
+	const command = "nvidia-smi"
+	if _, err := exec.LookPath(command); err != nil || t.Setup.Simulated {
+		return nil
+	}
+	return &load.TelemetrySource{Command: command, GPUs: r.File.Local.GPUs}
+}
+
+// adopt adds what was seen of server and GPUs to the figures of the requests.
+func adopt(t *core.Trial, summary map[string]core.Value, seen load.Observed) {
+	for name, v := range seen.Figures {
+		if _, measured := t.Figures[name]; !measured {
+			t.Figures.Set(name, v)
+		}
+	}
+	t.Throttled = seen.Throttled
+	t.Extra = map[string]core.Value{}
+	maps.Copy(t.Extra, summary)
+	maps.Copy(t.Extra, seen.Extra)
+}
+
+func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink core.Sink) error {
 	s := &r.File.Study
 	n, err := warmup(s.Run.WarmupRequests, t.Load)
 	if err != nil {
