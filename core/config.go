@@ -41,6 +41,16 @@ func (k Knobs) String() string {
 	return b.String()
 }
 
+// canonical renders knobs so that different settings give different texts.
+func (k Knobs) canonical() string {
+	var b strings.Builder
+	for _, name := range k.Names() {
+		v := k[name]
+		fmt.Fprintf(&b, " %q=%d:%q", name, v.Kind, v.String())
+	}
+	return b.String()
+}
+
 // Hash is the short name of the configuration, the query field config. Equal
 // choices have equal hashes however they were spelled.
 func (c Config) Hash() string { return shortHash(c.canonical()) }
@@ -48,10 +58,7 @@ func (c Config) Hash() string { return shortHash(c.canonical()) }
 func (c Config) canonical() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "engine=%q model=%q checkpoint=%q revision=%q known=%t", c.Engine, c.Model, c.Checkpoint, c.Revision, c.CommandKnown)
-	for _, name := range c.Knobs.Names() {
-		v := c.Knobs[name]
-		fmt.Fprintf(&b, " %q=%d:%q", name, v.Kind, v.String())
-	}
+	b.WriteString(c.Knobs.canonical())
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		fmt.Fprintf(&b, " env.%q=%q", name, c.Env[name])
 	}
@@ -59,8 +66,10 @@ func (c Config) canonical() string {
 }
 
 // With returns a copy of c with the choices of over laid on top: a non-empty
-// engine, checkpoint or revision replaces, knobs and environment add. Changing
-// the engine drops the knobs of the one before, which mean nothing to it.
+// engine, model, checkpoint or revision replaces, knobs and environment add.
+// Changing the engine drops the knobs of the one before, which mean nothing to
+// it; another model without a checkpoint is its own checkpoint; and a revision
+// goes with the checkpoint that it belongs to.
 func (c Config) With(over Config) Config {
 	out := c
 	out.Knobs = maps.Clone(c.Knobs)
@@ -69,11 +78,11 @@ func (c Config) With(over Config) Config {
 		out.Engine = over.Engine
 		out.Knobs, out.Env = nil, nil
 	}
-	if over.Model != "" {
-		out.Model = over.Model
+	if over.Model != "" && over.Model != c.Model {
+		out.Model, out.Checkpoint, out.Revision = over.Model, over.Model, ""
 	}
-	if over.Checkpoint != "" {
-		out.Checkpoint = over.Checkpoint
+	if over.Checkpoint != "" && over.Checkpoint != out.Checkpoint {
+		out.Checkpoint, out.Revision = over.Checkpoint, ""
 	}
 	if over.Revision != "" {
 		out.Revision = over.Revision
@@ -83,8 +92,8 @@ func (c Config) With(over Config) Config {
 	}
 	// A change may be written before its engine is known, so names are made
 	// canonical for the engine that it lands on.
-	for name, v := range over.Knobs {
-		canonical, setting := CanonicalSetting(out.Engine, name, v)
+	for _, name := range over.Knobs.Names() {
+		canonical, setting := CanonicalSetting(out.Engine, name, over.Knobs[name])
 		out.Knobs[canonical] = setting
 	}
 	if len(over.Env) > 0 {

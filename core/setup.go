@@ -23,9 +23,9 @@ type Setup struct {
 
 // Hash is the short name of the setup, the query field setup.
 func (s Setup) Hash() string {
-	c := s.Config
-	s.Config = Config{}
-	return shortHash(fmt.Sprintf("%s %+v", c.canonical(), s))
+	return shortHash(fmt.Sprintf("%s version=%q image=%q gpu=%q gpus=%g nodes=%g power=%g driver=%q weights=%q kv=%q spec=%q tool=%q %q simulated=%t",
+		s.Config.canonical(), s.EngineVersion, s.Image, s.GPU, s.GPUs, s.Nodes, s.PowerLimitW, s.Driver,
+		s.WeightDtype, s.KVDtype, s.SpecMethod, s.Tool, s.ToolVersion, s.Simulated))
 }
 
 // Parallel returns the size of one kind of parallelism ("tp", "pp", "dp", "ep"):

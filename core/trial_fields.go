@@ -184,7 +184,8 @@ func (t *Trial) SetField(name string, v Value) error {
 		if t.Setup.Config.Knobs == nil {
 			t.Setup.Config.Knobs = Knobs{}
 		}
-		t.Setup.Config.Knobs[CanonicalKnob(t.Setup.Config.Engine, rest)] = v
+		canonical, setting := CanonicalSetting(t.Setup.Config.Engine, rest, v)
+		t.Setup.Config.Knobs[canonical] = setting
 		return nil
 	case dotted && prefix == "extra":
 		t.Extra = setIn(t.Extra, rest, v)
@@ -250,7 +251,7 @@ var trialSetters = map[string]func(*Trial, Value){
 	"tool":              func(t *Trial, v Value) { t.Setup.Tool = v.String() },
 	"tool_version":      func(t *Trial, v Value) { t.Setup.ToolVersion = v.String() },
 	"sweepbook_version": func(t *Trial, v Value) { t.SweepbookVersion = v.String() },
-	"started_at":        func(t *Trial, v Value) { t.StartedAt = time.UnixMicro(int64(math.Round(v.Num * 1e6))).UTC() },
+	"started_at":        func(t *Trial, v Value) { t.StartedAt = timeOf(v) },
 	"simulated":         func(t *Trial, v Value) { t.Setup.Simulated = v.True() },
 	"engine":            func(t *Trial, v Value) { t.Setup.Config.Engine = v.String() },
 	"engine_version":    func(t *Trial, v Value) { t.Setup.EngineVersion = v.String() },
@@ -284,7 +285,18 @@ var trialSetters = map[string]func(*Trial, Value){
 	"throttled":         func(t *Trial, v Value) { t.Throttled = v },
 }
 
+func timeOf(v Value) time.Time {
+	if v.IsMissing() {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(math.Round(v.Num * 1e6))).UTC()
+}
+
 func (t *Trial) setKnob(name string, v Value) {
+	if v.IsMissing() {
+		delete(t.Setup.Config.Knobs, name)
+		return
+	}
 	if t.Setup.Config.Knobs == nil {
 		t.Setup.Config.Knobs = Knobs{}
 	}

@@ -20,8 +20,8 @@ type Workload struct {
 
 // Hash is the short name of the workload; the given Name does not count.
 func (w Workload) Hash() string {
-	return shortHash(fmt.Sprintf("%q %q %s %s %s %s %q %s",
-		w.Dataset, w.Path, w.InputLen, w.OutputLen, w.IgnoreEOS, w.Turns, w.Endpoint, w.Params))
+	return shortHash(fmt.Sprintf("%q %q %s %s %s %s %q%s",
+		w.Dataset, w.Path, w.InputLen, w.OutputLen, w.IgnoreEOS, w.Turns, w.Endpoint, w.Params.canonical()))
 }
 
 // Label is what a reader sees: the given name, else one made of the parameters.

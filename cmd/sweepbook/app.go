@@ -76,6 +76,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if errors.As(err, &quiet) {
 		return quiet.code
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = hinted{errors.New("interrupted"), "what was acknowledged before is recorded; repeating the command is safe"}
+	}
 	a.fail(err)
 	return codeOf(ctx, err)
 }
@@ -98,7 +101,10 @@ func codeOf(ctx context.Context, err error) int {
 // subcommand is an error instead of a silent help page.
 func (a *app) command(c *cli.Command) *cli.Command {
 	c.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
-		return usagef("%s: %s", cmd.FullName(), strings.TrimPrefix(err.Error(), "flag provided but not defined: "))
+		if flag, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); unknown {
+			return usageError{hinted{fmt.Errorf("%s: unknown flag -%s", cmd.FullName(), flag), "what begins with a dash and is no flag goes after --"}}
+		}
+		return usagef("%s: %v", cmd.FullName(), err)
 	}
 	c.DisableSliceFlagSeparator = true
 	c.HideHelpCommand = true

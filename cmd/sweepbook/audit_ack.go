@@ -74,6 +74,9 @@ func (a *app) refreshCommand() *cli.Command {
 	return a.command(&cli.Command{
 		Name: "refresh", Usage: "judge every trial anew and list the verdicts that changed", ArgsUsage: "[STUDY]",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := checkFormat(cmd); err != nil {
+				return err
+			}
 			db, err := a.openExisting(ctx, cmd)
 			if err != nil {
 				return err

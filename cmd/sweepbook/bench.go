@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/urfave/cli/v3"
@@ -95,7 +96,7 @@ func (a *app) recordBench(ctx context.Context, cmd *cli.Command, t *core.Trial, 
 		return err
 	}
 	defer db.Close()
-	if err := (runStore{db, a, serving.NewRedactor(nil)}).FinishTrial(ctx, t, samples); err != nil {
+	if err := (runStore{DB: db, app: a, redact: serving.NewRedactor(nil), ended: ctx.Done()}).FinishTrial(ctx, t, samples); err != nil {
 		return fmt.Errorf("record trial: %w", err)
 	}
 	return nil
@@ -123,7 +124,7 @@ func (a *app) benchOutput(cmd *cli.Command, t *core.Trial) error {
 }
 
 func (a *app) benchTrial(cmd *cli.Command) (*core.Trial, core.BenchmarkRequest, error) {
-	w := core.Workload{Name: cmd.String("dataset"), Dataset: cmd.String("dataset"), Path: cmd.String("data"), Endpoint: cmd.String("endpoint"), Turns: core.Number(1)}
+	w := core.Workload{Name: cmd.String("dataset"), Dataset: cmd.String("dataset"), Path: baseName(cmd.String("data")), Endpoint: cmd.String("endpoint"), Turns: core.Number(1)}
 	if w.Dataset == "random" {
 		if cmd.Int("input") < 1 || cmd.Int("output-len") < 1 {
 			return nil, core.BenchmarkRequest{}, usagef("bench: dataset random needs --input and --output-len")
@@ -148,9 +149,17 @@ func (a *app) benchTrial(cmd *cli.Command) (*core.Trial, core.BenchmarkRequest, 
 	now := a.now().UTC()
 	t := &core.Trial{ID: core.NewID(now), Study: cmd.String("study"), Status: core.StatusRunning, Attempt: 1, Repeat: 1, Workload: w, Load: l,
 		Host: hostname, StartedAt: now, SweepbookVersion: version(),
-		Setup: core.Setup{Tool: "sweepbook", ToolVersion: version(), Config: core.Config{Engine: cmd.String("engine"), Model: cmd.String("model"), Checkpoint: cmd.String("model")}}}
+		Setup: core.Setup{Tool: "sweepbook", ToolVersion: release, Config: core.Config{Engine: cmd.String("engine"), Model: cmd.String("model"), Checkpoint: cmd.String("model")}}}
 	return t, core.BenchmarkRequest{Trial: t.ID, BaseURL: cmd.String("url"), Model: cmd.String("model"), Workload: w, Load: l,
 		Warmup: cmd.Int("warmup"), DataPath: cmd.String("data")}, nil
+}
+
+// baseName is the last part of a path, "" for none.
+func baseName(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.Base(path)
 }
 
 // benchSink keeps the samples of one benchmark.

@@ -31,12 +31,15 @@ func (a *app) chartCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if ext := filepath.Ext(cmd.String("out")); ext != ".png" && ext != ".svg" {
+				return usagef("chart --out %q: want a file name that ends in .png or .svg", cmd.String("out"))
+			}
 			db, err := a.openRead(ctx, cmd)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
-			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now(), Marks: true})
 			if err != nil {
 				return err
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/stats"
 	"github.com/sweepbook/sweepbook/query/report"
 )
 
@@ -63,6 +65,11 @@ func (a *app) compareAction(ctx context.Context, cmd *cli.Command) error {
 	found, doubtful := c.Regressions(limit)
 	for _, m := range doubtful {
 		a.warn("%s of %s %s may be a regression, but the audit doubts the figure", m.Metric, m.Workload, m.Load)
+	}
+	for _, m := range c.Metrics {
+		if loss := m.Gain(); m.Verdict == stats.CannotTell && loss.Kind == core.KindNumber && -loss.Num > limit {
+			a.warn("%s of %s %s is worse by %s, which cannot be told from noise: repeat both sides", m.Metric, m.Workload, m.Load, m.GainText())
+		}
 	}
 	for _, m := range found {
 		a.fail(fmt.Errorf("regression: %s of %s %s: %s", m.Metric, m.Workload, m.Load, m.GainText()))

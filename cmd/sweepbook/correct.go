@@ -64,9 +64,12 @@ func (a *app) setAction(ctx context.Context, cmd *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		value := core.ParseValue(strings.Trim(expression, `"'`))
+		value := valueFor(field, strings.Trim(expression, `"'`))
 		if len(row) > 1 {
 			value = row[1]
+		}
+		if value.Kind == core.KindNumber {
+			value = valueFor(field, value.String())
 		}
 		if value.IsMissing() {
 			a.warn("trial %s: %s is unknown, nothing set", id, expression)
@@ -105,11 +108,14 @@ func (a *app) assert(ctx context.Context, db *store.DB, sets []core.Assertion, w
 		a.fail(errors.New(what + ": no trial meets the condition"))
 		return quietError{exitNothing}
 	}
-	n, err := db.Set(ctx, sets)
-	if err != nil {
+	if _, err := db.Set(ctx, sets); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	fmt.Fprintf(a.stdout, "%s: %d trials\n", what, n)
+	trials := map[core.ID]bool{}
+	for _, set := range sets {
+		trials[set.Trial] = true
+	}
+	fmt.Fprintf(a.stdout, "%s: %d trials\n", what, len(trials))
 	return nil
 }
 
@@ -122,7 +128,7 @@ func (a *app) textAssertion(verb, usage, argument string) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if text == "" && verb != "retract" {
+			if text == "" {
 				return usagef("%s: want %s where CONDITION", verb, argument)
 			}
 			db, err := a.openExisting(ctx, cmd)
@@ -169,22 +175,37 @@ func (a *app) deleteCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if reason == "" {
+				return usagef("delete: want REASON where CONDITION")
+			}
 			db, err := a.openExisting(ctx, cmd)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
-			answer, err := a.selectTrials(ctx, db, "id", condition)
+			answer, err := a.selectTrials(ctx, db, "id, study, status", condition)
 			if err != nil {
 				return err
 			}
 			var ids []core.ID
+			open := map[string]bool{}
 			for _, row := range answer.Rows {
 				id, err := core.ParseID(row[0].Text)
 				if err != nil {
 					return err
 				}
 				ids = append(ids, id)
+				if core.Status(row[2].Text).Open() {
+					open[row[1].Text] = true
+				}
+			}
+			// Trials that a run is at work on are its own: held, they stay.
+			for study := range open {
+				letGo, err := db.HoldStudy(ctx, study)
+				if err != nil {
+					return fmt.Errorf("delete: %w", err)
+				}
+				defer func() { _ = letGo() }() // the kernel takes the lock back in any case
 			}
 			if len(ids) == 0 {
 				a.fail(errors.New("delete: no trial meets the condition"))

@@ -80,6 +80,46 @@ func (a *app) openRecording(ctx context.Context, path string, mustExist bool) (*
 	return store.Open(ctx, path, store.Options{MustExist: mustExist, Now: a.now, SweepbookVersion: version(), Audit: judge, AuditVersion: rulesVersion()})
 }
 
+// openCopy opens a copy of the history, or an empty one where there is none, in a
+// folder of its own: a rehearsal is the real thing on other ground.
+func (a *app) openCopy(ctx context.Context, cmd *cli.Command) (db *store.DB, remove func(), err error) {
+	path, _, err := a.databasePath(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "sweepbook-rehearsal-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("rehearsal: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // a folder of the system's for such things
+	copied := filepath.Join(dir, "history.db")
+	if _, err := os.Stat(path); err == nil {
+		original, err := a.openRead(ctx, cmd)
+		if err != nil {
+			remove()
+			return nil, nil, err
+		}
+		defer original.Close()
+		if err := original.Backup(ctx, copied); err != nil {
+			remove()
+			return nil, nil, fmt.Errorf("rehearsal: %w", err)
+		}
+	}
+	if db, err = a.openRecording(ctx, copied, false); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return db, remove, nil
+}
+
+// self is how a person calls this program on the history in use, for hints.
+func self(cmd *cli.Command) string {
+	if db := cmd.String("db"); db != "" {
+		return "sweepbook --db " + shellWord(db)
+	}
+	return "sweepbook"
+}
+
 // openExisting opens the history for changes of what is recorded.
 func (a *app) openExisting(ctx context.Context, cmd *cli.Command) (*store.DB, error) {
 	path, why, err := a.databasePath(cmd)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 
 	"github.com/urfave/cli/v3"
@@ -43,6 +44,9 @@ func (a *app) dbCommand() *cli.Command {
 				Action: func(ctx context.Context, cmd *cli.Command) error {
 					if cmd.Args().Len() != 1 {
 						return usagef("db backup: want one file name")
+					}
+					if _, err := os.Stat(cmd.Args().First()); err == nil {
+						return fmt.Errorf("db backup: %s is there already; name a file that is not", cmd.Args().First())
 					}
 					db, err := a.openRead(ctx, cmd)
 					if err != nil {

@@ -26,6 +26,9 @@ func (a *app) demoAction(ctx context.Context, cmd *cli.Command) error {
 	if err := needLinux("demo"); err != nil {
 		return err
 	}
+	if err := checkFormat(cmd); err != nil {
+		return err
+	}
 	dir := cmd.Args().First()
 	if dir == "" {
 		dir = "demo"

@@ -37,7 +37,7 @@ var rules = map[string][]string{
 	// Fake servers for the adapters' tests.
 	"plugins/serving/servingtest": {"core", "plugins/serving", "github.com/google/go-cmp"},
 	"examples":                    nil,
-	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/study", "examples",
+	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/stats", "core/study", "examples",
 		"plugins", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
 		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }

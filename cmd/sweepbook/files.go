@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -18,12 +20,20 @@ func writeFile(path string, data []byte) error {
 	})
 }
 
-// writeDurably writes what must outlive a crash of the machine.
+// writeDurably writes what must outlive a crash of the machine, its name included.
 func writeDurably(path string, data []byte) error {
-	return replaceFile(path, 0o600, func(w io.Writer) error {
+	err := replaceFile(path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // writeStream writes what is made piece by piece.
@@ -31,7 +41,34 @@ func writeStream(path string, write func(io.Writer) error) error {
 	return replaceFile(path, 0o600, write)
 }
 
+// replaceable refuses to write over a history: no output is worth one.
+func replaceable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	const magic = "SQLite format 3\x00"
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(f, head); err == nil && string(head) == magic {
+		return fmt.Errorf("%s is a database; nothing is written over it: name another file", path)
+	}
+	return nil
+}
+
 func replaceFile(path string, mode os.FileMode, write func(io.Writer) error) error {
+	if err := replaceable(path); err != nil {
+		return err
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

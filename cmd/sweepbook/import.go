@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -65,9 +66,18 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	for _, path := range cmd.Args().Slice() {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("import: no file or folder %q", path)
+		case err != nil:
+			return fmt.Errorf("import: %w", err)
+		case !info.IsDir() && !info.Mode().IsRegular() && path != "/dev/stdin":
+			return fmt.Errorf("import: %s is neither a file nor a folder; save its content first, or read it as /dev/stdin", path)
 		}
+	}
+	if format := cmd.String("format"); format != "" && !slices.Contains(ingest.Formats(), format) {
+		return usagef("import --format %q: want one of %s", format, strings.Join(ingest.Formats(), ", "))
 	}
 	opt, err := a.importOptions(cmd)
 	if err != nil {
@@ -77,21 +87,26 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 		return a.suggest(ctx, cmd, opt)
 	}
 	var db *store.DB
-	if !cmd.Bool("dry-run") {
-		if db, err = a.openWrite(ctx, cmd); err != nil {
+	if cmd.Bool("dry-run") {
+		copied, remove, err := a.openCopy(ctx, cmd)
+		if err != nil {
 			return err
 		}
-		defer db.Close()
+		defer remove()
+		db = copied
+	} else if db, err = a.openWrite(ctx, cmd); err != nil {
+		return err
 	}
+	defer db.Close()
 	report := importReport{Skipped: []note{}, Errors: []note{}}
-	batch := &importBatch{app: a, db: db, sets: sets, report: &report, samples: map[core.ID][]core.Sample{}}
+	batch := &importBatch{app: a, db: db, sets: sets, report: &report, samples: map[core.ID][]core.Sample{}, said: map[string]bool{}}
 	err = ingest.Walk(ctx, cmd.Args().Slice(), opt, func(path string, res ingest.Result) error {
 		return batch.file(ctx, res)
 	})
 	if err == nil {
 		err = batch.record(ctx)
 	}
-	if err == nil && db != nil {
+	if err == nil {
 		report.Attached, err = a.attach(ctx, db, batch.quality, cmd.String("where"))
 	}
 	if err != nil {
@@ -104,13 +119,14 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 // transaction judges its studies anew.
 type importBatch struct {
 	app     *app
-	db      *store.DB // nil for a dry run
+	db      *store.DB
 	sets    []core.Assertion
 	report  *importReport
 	trials  []*core.Trial
 	quality []ingest.Quality
 	samples map[core.ID][]core.Sample
-	held    int // samples in samples
+	held    int             // samples in samples
+	said    map[string]bool // trial and field, of assertions on known trials
 }
 
 // The bounds of a batch: trials, and single requests held in memory.
@@ -132,9 +148,6 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 		b.report.Errors = append(b.report.Errors, note{n.File, n.Line, n.Message})
 	}
 	b.quality = append(b.quality, res.Quality...)
-	if b.db == nil {
-		return nil
-	}
 	for _, t := range res.Trials {
 		// One record that cannot be stored must not keep the others out.
 		if err := store.Storable(t); err != nil {
@@ -155,7 +168,7 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 
 // record writes the batch: the trials in one transaction, then what hangs on them.
 func (b *importBatch) record(ctx context.Context) error {
-	if b.db == nil || len(b.trials) == 0 {
+	if len(b.trials) == 0 {
 		return nil
 	}
 	ids := make([]core.ID, len(b.trials))
@@ -195,6 +208,12 @@ func (b *importBatch) record(ctx context.Context) error {
 			} else {
 				b.report.Duplicates++
 			}
+			// What a person says of the files holds for trials known before, too.
+			known, err := b.unsaid(ctx, t.Number)
+			if err != nil {
+				return err
+			}
+			assertions = append(assertions, known...)
 		case core.ImportDeleted:
 			b.report.Skipped = append(b.report.Skipped, note{File: sourceName(t), Message: fmt.Sprintf("trial %s was deleted here and stays deleted", t.ID)})
 		}
@@ -206,6 +225,27 @@ func (b *importBatch) record(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// unsaid are the assertions of this import that a stored trial does not have yet.
+func (b *importBatch) unsaid(ctx context.Context, number int64) ([]core.Assertion, error) {
+	if len(b.sets) == 0 {
+		return nil, nil
+	}
+	t, err := b.db.Trial(ctx, fmt.Sprint(number))
+	if err != nil {
+		return nil, err
+	}
+	var out []core.Assertion
+	for _, set := range b.sets {
+		key := t.ID.String() + " " + set.Field
+		if t.Value(set.Field) != set.New && !b.said[key] {
+			b.said[key] = true
+			set.Trial = t.ID
+			out = append(out, set)
+		}
+	}
+	return out, nil
 }
 
 func sourceName(t *core.Trial) string {
@@ -256,6 +296,15 @@ func (n note) text() string {
 	return n.File + ": " + n.Message
 }
 
+// valueFor reads a value as its field takes it: a version or a name that looks like
+// a number is a text all the same.
+func valueFor(field, text string) core.Value {
+	if f, ok := core.LookupField(field); ok && (f.Type == core.TextType || f.Type == core.VersionType) {
+		return core.String(text)
+	}
+	return core.ParseValue(text)
+}
+
 // parseSets reads FIELD=VALUE assertions.
 func parseSets(texts []string) ([]core.Assertion, error) {
 	var out []core.Assertion
@@ -268,7 +317,7 @@ func parseSets(texts []string) ([]core.Assertion, error) {
 		if err := core.CheckFieldName(name); err != nil {
 			return nil, usagef("--set: %v", err)
 		}
-		out = append(out, core.Assertion{Verb: "set", Field: name, New: core.ParseValue(strings.TrimSpace(value)), Why: "import --set " + text})
+		out = append(out, core.Assertion{Verb: "set", Field: name, New: valueFor(name, strings.TrimSpace(value)), Why: "import --set " + text})
 	}
 	return out, nil
 }

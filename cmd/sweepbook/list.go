@@ -77,9 +77,12 @@ func (a *app) fieldsCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				for prefix, list := range map[string][]string{"args.": names.Knobs, "extra.": names.Extra, "quality.": names.Quality} {
-					for _, name := range list {
-						if f, ok := core.LookupField(prefix + name); ok {
+				for _, of := range []struct {
+					prefix string
+					names  []string
+				}{{"args.", names.Knobs}, {"quality.", names.Quality}, {"extra.", names.Extra}} {
+					for _, name := range of.names {
+						if f, ok := core.LookupField(of.prefix + name); ok {
 							add(f)
 						}
 					}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -42,6 +43,8 @@ func (s runStore) patiently(ctx context.Context, write func() error) error {
 		}
 		select {
 		case <-time.After(between):
+		case <-s.ended:
+			return err
 		case <-ctx.Done():
 			return err
 		}
@@ -53,14 +56,10 @@ func (s runStore) SaveTrial(ctx context.Context, t *core.Trial) error {
 	return s.patiently(ctx, func() error { return s.DB.SaveTrial(ctx, t) })
 }
 
-func (s runStore) SaveLaunch(ctx context.Context, l *core.Launch) error {
-	return s.patiently(ctx, func() error { return s.DB.SaveLaunch(ctx, l) })
-}
-
 func (s runStore) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error {
 	s.clean(t, samples)
 	err := s.patiently(ctx, func() error { return s.DB.FinishTrial(ctx, t, samples) })
-	if !errors.Is(err, store.ErrBusy) {
+	if !errors.Is(err, store.ErrBusy) && !errors.Is(err, store.ErrDiskFull) {
 		return err
 	}
 	path, errSpill := spill(s.Path(), t, samples)
@@ -110,11 +109,15 @@ func spill(db string, t *core.Trial, samples []core.Sample) (string, error) {
 
 // unspill records what earlier runs could not.
 func (a *app) unspill(ctx context.Context, db *store.DB) error {
-	paths, err := filepath.Glob(filepath.Join(unrecorded(db.Path()), "*.ndjson"))
-	if err != nil {
-		return err
+	entries, err := os.ReadDir(unrecorded(db.Path()))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("unrecorded trials: %w", err)
 	}
-	for _, path := range paths {
+	for _, entry := range entries {
+		path := filepath.Join(unrecorded(db.Path()), entry.Name())
+		if filepath.Ext(path) != ".ndjson" {
+			continue
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("unrecorded trial: %w", err)

@@ -61,12 +61,11 @@ func (p *progress) moving(e study.Event) {
 		text = fmt.Sprintf("  … %s [%s%s] %d/%d", e.Text, strings.Repeat("#", full), strings.Repeat("-", width-full), e.Done, e.Total)
 	}
 	text = p.app.clean(oneLine(text))
-	if len(text) > 100 {
-		text = text[:100]
-	}
+	runes := []rune(text)
+	runes = runes[:min(len(runes), 100)]
 	p.erase()
-	fmt.Fprint(p.app.stderr, text)
-	p.drawn = len(text)
+	fmt.Fprint(p.app.stderr, string(runes))
+	p.drawn = len(runes)
 }
 
 func (p *progress) erase() {

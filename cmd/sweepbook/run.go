@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins"
 	"github.com/sweepbook/sweepbook/plugins/serving"
@@ -25,6 +25,9 @@ func (a *app) runCommand() *cli.Command {
 		ArgsUsage: "STUDY.yaml",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := needLinux("run"); err != nil {
+				return err
+			}
+			if err := checkFormat(cmd); err != nil {
 				return err
 			}
 			file, err := readStudy(cmd, "run")
@@ -61,11 +64,11 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 			return file.Fault("engines."+name, err)
 		}
 	}
-	release, err := db.HoldStudy(ctx, s.Name)
+	letGo, err := db.HoldStudy(ctx, s.Name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = release() }() // the kernel takes the lock back in any case
+	defer func() { _ = letGo() }() // the kernel takes the lock back in any case
 	if err := a.recover(ctx, db, s.Name); err != nil {
 		return err
 	}
@@ -80,13 +83,18 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	if err != nil {
 		return fmt.Errorf("host name: %w", err)
 	}
-	host := &plugins.Host{}
+	log, err := runLog(cmd, workDir(db.Path()))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // what engines said; nothing depends on it
+	host := &plugins.Host{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: log.level}))}
 	secrets := a.secretsOf(s.Run.Secrets)
 	ui := newProgress(a)
 	defer ui.end()
 	runner := &study.Runner{
-		File: file, Store: runStore{db, a, serving.NewRedactor(secrets)}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets),
-		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Now: a.now,
+		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets),
+		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
 		Events: ui.event, Stopping: a.stopping,
 	}
 	a.interrupt.Store(true)
@@ -133,24 +141,31 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	fmt.Fprintf(a.stderr, "%d trials measured, %d failed, %d known before\n", res.Ran, res.Failed, res.Known)
 	switch {
 	case errors.Is(err, study.ErrStopped):
-		return hinted{err, "sweepbook run " + file.Path + " goes on where it stopped"}
+		return hinted{err, self(cmd) + " run " + shellWord(file.Path) + " goes on where it stopped"}
 	case err != nil:
 		return err
 	}
 	if len(res.Winners) == 0 {
-		a.warn("no trial on %s meets the objective: %s", file.Study.DecideOn, file.Study.Objective)
+		a.fail(hinted{fmt.Errorf("no trial on %s meets the objective: %s", file.Study.DecideOn, file.Study.Objective),
+			self(cmd) + " list " + shellWord(`study == "`+file.Study.Name+`"`) + " shows what became of each"})
+		return quietError{exitNothing}
 	}
-	var rows [][]string
-	for _, c := range []struct {
-		name   string
-		config core.Config
-	}{{"baseline", res.Baseline}, {"winner", res.Winner}} {
-		rows = append(rows, []string{c.name, c.config.Hash(), study.Describe(c.config)})
+	if cmd.String("output") == "table" {
+		// In full: a table would cut the configuration that one came for.
+		return errors.Join(pairs(a.stdout, [][2]string{{"baseline", study.Describe(res.Baseline)}, {"winner", study.Describe(res.Winner)}}), a.reportHint(cmd, file))
+	}
+	rows := [][]string{
+		{"baseline", res.Baseline.Hash(), study.Describe(res.Baseline)},
+		{"winner", res.Winner.Hash(), study.Describe(res.Winner)},
 	}
 	if err := a.table(cmd, textTable([]string{"role", "config", "configuration"}, rows)); err != nil {
 		return err
 	}
-	a.hint("sweepbook report " + file.Study.Name)
+	return a.reportHint(cmd, file)
+}
+
+func (a *app) reportHint(cmd *cli.Command, file *study.File) error {
+	a.hint(self(cmd) + " report " + shellWord(file.Study.Name))
 	return nil
 }
 

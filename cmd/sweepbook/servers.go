@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core/study"
@@ -91,37 +94,49 @@ func saveHandle(path string, h supervise.Handle) error {
 // reap ends what dead runs of a history left behind and forgets their handles. A
 // server whose run lives is left alone.
 func reap(ctx context.Context, launches string) ([]supervise.Reaped, error) {
-	paths, err := filepath.Glob(filepath.Join(launches, "*", handleFile))
-	if err != nil || len(paths) == 0 {
-		return nil, err
+	entries, err := os.ReadDir(launches)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("launches: %w", err)
 	}
 	var handles []supervise.Handle
 	file := map[string]string{}
-	for _, path := range paths {
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue // the run's log
+		}
+		path := filepath.Join(launches, entry.Name(), handleFile)
 		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // ended in order, or just now by the run that it belongs to
+		}
 		if err != nil {
 			return nil, fmt.Errorf("server handle: %w", err)
 		}
 		var h supervise.Handle
 		if err := json.Unmarshal(data, &h); err != nil {
-			// Cut off while it was written, so before its server was started.
-			if err := os.Remove(path); err != nil {
-				return nil, fmt.Errorf("server handle: %w", err)
-			}
-			continue
+			return nil, fmt.Errorf("server handle %s: %w; move it away to go on", path, err)
 		}
 		handles = append(handles, h)
 		file[h.Marker] = path
+	}
+	if len(handles) == 0 {
+		return nil, nil
 	}
 	reaped, err := supervise.Reap(ctx, handles, launchMarker)
 	if err != nil {
 		return reaped, err
 	}
 	for _, r := range reaped {
-		if r.Skipped == "" && len(r.Left) == 0 {
-			if err := os.Remove(file[r.Handle.Marker]); err != nil {
-				return reaped, fmt.Errorf("forget server: %w", err)
-			}
+		// What was launched before the machine restarted is gone with it.
+		gone := r.Skipped == "" && len(r.Left) == 0 || strings.Contains(r.Skipped, "before the machine restarted")
+		if !gone {
+			continue
+		}
+		if err := os.Remove(file[r.Handle.Marker]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return reaped, fmt.Errorf("forget server: %w", err)
 		}
 	}
 	return reaped, nil

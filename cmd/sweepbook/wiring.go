@@ -29,6 +29,8 @@ type runStore struct {
 	app *app
 	// redact keeps secrets out of what is recorded of a server's own words.
 	redact *serving.Redactor
+	// ended is closed when the user wants to end at once: nothing waits then.
+	ended <-chan struct{}
 }
 
 func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error) {
@@ -82,11 +84,30 @@ func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]c
 			objective = combined
 		}
 	}
-	answer, err := query.Run(ctx, subset{j.src, among}, objective, query.Options{Now: j.app.now()})
-	if err != nil {
-		return nil, err
+	// A void figure may not decide a study: without its trials it is asked again.
+	for {
+		answer, err := query.Run(ctx, subset{j.src, among}, objective, query.Options{Now: j.app.now()})
+		if err != nil {
+			return nil, err
+		}
+		ids, err := idsOf(answer)
+		if err != nil {
+			return nil, err
+		}
+		var void []core.ID
+		for i, id := range ids {
+			if i < len(answer.Severity) && answer.Severity[i] == core.SeverityVoid {
+				void = append(void, id)
+			}
+		}
+		if len(void) == 0 {
+			return ids, nil
+		}
+		among = slices.DeleteFunc(slices.Clone(among), func(id core.ID) bool { return slices.Contains(void, id) })
+		if len(among) == 0 {
+			return nil, nil
+		}
 	}
-	return idsOf(answer)
 }
 
 func (j judge) Holds(ctx context.Context, condition string, trial core.ID) (bool, error) {

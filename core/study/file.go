@@ -1,11 +1,13 @@
 package study
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -22,21 +24,23 @@ type File struct {
 	Local Local
 	// places remembers where a value stands, for faults that show later.
 	places map[string]ast.Node
+	// dataPaths are the data files as typed, by workload; a workload itself knows
+	// the base name only, so that machines agree on its identity.
+	dataPaths map[string]string
 }
 
 // Local is what a local.yaml beside the study says of this machine. It is kept
 // out of version control, so that the study runs elsewhere unchanged.
 type Local struct {
-	DataDir  string            // where data set files lie; default: beside the study
-	GPUs     []string          // UUIDs or indexes to use
-	PortBase int               // first port for servers
-	Models   map[string]string // model or checkpoint name -> path here
+	DataDir  string   // where data set files lie; default: beside the study
+	GPUs     []string // UUIDs or indexes to use
+	PortBase int      // first port for servers
 }
 
 // Read reads a study file and the local.yaml beside it. Every fault is a
 // *FileError with a line.
 func Read(path string) (*File, error) {
-	f := &File{Path: path, places: map[string]ast.Node{}}
+	f := &File{Path: path, places: map[string]ast.Node{}, dataPaths: map[string]string{}}
 	root, in, err := parse(path)
 	if err != nil {
 		return nil, err
@@ -64,7 +68,10 @@ func parse(path string) (ast.Node, *reader, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("study file: %w", err)
 	}
-	tree, err := parser.ParseBytes(data, 0)
+	if err := modest(data); err != nil {
+		return nil, nil, &FileError{File: path, Msg: err.Error()}
+	}
+	tree, err := parser.ParseBytes(bytes.TrimPrefix(data, []byte("\ufeff")), 0)
 	if err != nil {
 		fault := &FileError{File: path, Msg: err.Error()}
 		var ye yaml.Error
@@ -83,6 +90,30 @@ func parse(path string) (ast.Node, *reader, error) {
 		return nil, nil, &FileError{File: path, Msg: "one study a file: a second document (---) stands here"}
 	}
 	return tree.Docs[0].Body, &reader{file: path}, nil
+}
+
+// modest refuses what no person writes and what would cost the parser gigabytes.
+func modest(data []byte) error {
+	const maxSize, maxDepth = 1 << 20, 64
+	if len(data) > maxSize {
+		return fmt.Errorf("larger than %d KiB: no study file", maxSize>>10)
+	}
+	if !utf8.Valid(data) {
+		return errors.New("not UTF-8 text: save the file as UTF-8")
+	}
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > maxDepth {
+			return fmt.Errorf("brackets nested deeper than %d", maxDepth)
+		}
+	}
+	return nil
 }
 
 // Fault makes an error of the study file at the place of a key that Read has
@@ -182,19 +213,19 @@ func (f *File) local(root node) {
 		"data_dir": func(n node) { f.Local.DataDir = beside(dir, n.text()) },
 		"gpus":     func(n node) { f.Local.GPUs = n.texts() },
 		"ports":    func(n node) { f.Local.PortBase = n.count(1024) },
-		"models": func(n node) {
-			f.Local.Models = map[string]string{}
-			for _, p := range n.pairs() {
-				f.Local.Models[p.name] = beside(dir, p.value.text())
-			}
-		},
-		"engines": func(n node) { f.engines(n) },
+		"engines":  func(n node) { f.engines(n) },
 	})
 }
 
-// beside makes a path relative to the study's folder absolute in its terms.
+// beside makes a path relative to the study's folder one from here, and ~ the
+// user's home.
 func beside(dir, path string) string {
-	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(dir, path)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -32,6 +34,7 @@ func (r *Runner) launch(ctx context.Context, res *Result, c candidate, trials []
 	if srv != nil {
 		defer r.shutDown(srv)
 	}
+	defer r.putBack(trials)
 	if err != nil {
 		return r.failLaunch(ctx, res, srv, trials, err)
 	}
@@ -50,6 +53,19 @@ func (r *Runner) launch(ctx context.Context, res *Result, c candidate, trials []
 		}
 	}
 	return nil
+}
+
+// putBack makes trials that a launch did not come to measure planned ones again.
+func (r *Runner) putBack(trials []*core.Trial) {
+	for _, t := range trials {
+		if t.Status != core.StatusLaunching {
+			continue
+		}
+		t.Status, t.Launch = core.StatusPlanned, nil
+		if err := r.Store.SaveTrial(context.Background(), t); err != nil {
+			r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("put trial %s back: %v", t.ID, err)})
+		}
+	}
 }
 
 // start plans, starts and waits for one server. The returned server is not nil
@@ -109,8 +125,16 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 // await starts the process and brings it to ready under the study's time limit.
 func (r *Runner) await(ctx context.Context, srv *server, dir string, process core.Process) error {
 	proc, err := r.Start(ctx, ProcessSpec{Launch: srv.launch.ID, Process: process, Dir: dir, LogPath: srv.launch.Log})
-	if err != nil {
-		return &core.LaunchError{Class: core.Crash, Line: err.Error()}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ErrStopped
+	case errors.Is(err, syscall.ENOSPC):
+		return &core.LaunchError{Class: core.DiskFull, Line: err.Error()}
+	default:
+		// A program that is not there, or a folder that cannot be written, would
+		// meet every launch: nothing is settled by it.
+		return fmt.Errorf("start %s: %w", process.Argv[0], err)
 	}
 	srv.proc = proc
 	limit := r.File.Study.Run.ReadyTimeout
@@ -135,6 +159,9 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 	if err == nil {
 		srv.launch.ReadyS = core.Number(r.Now().Sub(began).Seconds())
 		srv.launch.LoadS, srv.launch.Resolved = srv.ready.LoadS, srv.ready.Resolved
+		if asked := srv.launch.Setup.EngineVersion; asked != "" && srv.ready.Version != "" && !sameRelease(asked, srv.ready.Version) {
+			return &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the study asks for version %s, the server is %s", asked, srv.ready.Version)}
+		}
 		r.learn(srv)
 		r.event(Event{Kind: EventReady, Text: srv.ready.BaseURL, Elapsed: r.Now().Sub(began)})
 		return nil
@@ -167,7 +194,11 @@ func (r *Runner) learn(srv *server) {
 	case "cold":
 		srv.launch.CompileWarm = core.Bool(false)
 	}
+	// What was chosen stays as it was chosen: an engine's facts may describe the
+	// machine and the formats, never the configuration.
+	config := setup.Config
 	facts := core.Trial{Setup: *setup}
+	facts.Setup.Config.Knobs = maps.Clone(config.Knobs)
 	for _, from := range []map[string]core.Value{srv.plan.SetupHints, srv.ready.Facts} {
 		for name, v := range from {
 			if err := facts.SetField(name, v); err != nil {
@@ -176,6 +207,7 @@ func (r *Runner) learn(srv *server) {
 		}
 	}
 	*setup = facts.Setup
+	setup.Config = config
 }
 
 func exited(p Process) bool {
@@ -245,7 +277,8 @@ func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trial
 
 // shutDown ends a server and its engine for certain, whatever became of the run.
 func (r *Runner) shutDown(srv *server) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.grace()+30*time.Second)
+	// The polite way and TERM may take the grace time each; then comes KILL.
+	ctx, cancel := context.WithTimeout(context.Background(), 2*r.grace()+30*time.Second)
 	defer cancel()
 	if srv.proc != nil {
 		polite, done := context.WithTimeout(ctx, r.grace())
@@ -256,6 +289,7 @@ func (r *Runner) shutDown(srv *server) {
 		}
 		done()
 		if err := srv.proc.Stop(ctx, r.grace()); err != nil {
+			r.stuck = err
 			r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("stop server: %v", err)})
 		}
 	}

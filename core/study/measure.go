@@ -1,8 +1,10 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,12 +30,29 @@ func (r *Runner) recall(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("study %s: %w", r.File.Study.Name, err)
 	}
-	r.known = map[string][]*core.Trial{}
+	r.known, r.mine = map[string][]*core.Trial{}, map[core.ID]bool{}
 	for _, t := range trials {
 		key := trialKey(t)
 		r.known[key] = append(r.known[key], t)
 	}
+	r.used = launchTime(trials)
 	return nil
+}
+
+// launchTime is how long the launches of some trials held their GPUs, as far as
+// their trials tell.
+func launchTime(trials []*core.Trial) time.Duration {
+	held := map[core.ID]time.Duration{}
+	for _, t := range trials {
+		if t.Launch != nil && !t.Launch.StartedAt.IsZero() && !t.EndedAt.IsZero() {
+			held[t.Launch.ID] = max(held[t.Launch.ID], t.EndedAt.Sub(t.Launch.StartedAt))
+		}
+	}
+	var sum time.Duration
+	for _, d := range held {
+		sum += d
+	}
+	return sum
 }
 
 // remember keeps a trial among the attempts of its plan, in place of what was
@@ -49,22 +68,49 @@ func (r *Runner) remember(t *core.Trial) {
 	r.known[trialKey(t)] = append(attempts, t)
 }
 
-// done returns the trials that have ended well on a workload.
-func (r *Runner) done(workload string) []*core.Trial {
+// done returns the trials that have ended well on a workload as the study defines
+// it now, in the order of their numbers: what was measured under an earlier
+// definition of the same name does not count.
+func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
+	loads := map[string]bool{}
+	for _, load := range w.Loads {
+		loads[load.Hash()] = true
+	}
 	var out []*core.Trial
 	for _, attempts := range r.known {
 		for _, t := range attempts {
-			if t.Status == core.StatusOK && t.Workload.Name == workload {
+			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] {
 				out = append(out, t)
 			}
 		}
 	}
+	slices.SortFunc(out, func(a, b *core.Trial) int { return cmp.Compare(a.Number, b.Number) })
 	return out
+}
+
+// alike reports whether an earlier attempt was made on the setup that is planned
+// now, as far as both are known: after another version, image or GPU was chosen,
+// what was measured before is another measurement.
+func alike(earlier, planned core.Setup) bool {
+	same := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return same(earlier.Image, planned.Image) && same(earlier.GPU, planned.GPU) &&
+		(planned.EngineVersion == "" || earlier.EngineVersion == "" || sameRelease(earlier.EngineVersion, planned.EngineVersion))
+}
+
+// sameRelease compares versions without a leading v and without the build's own
+// suffix: v0.11.0+cu128 is 0.11.0.
+func sameRelease(a, b string) bool {
+	release := func(v string) string {
+		v, _, _ = strings.Cut(strings.TrimPrefix(v, "v"), "+")
+		return v
+	}
+	return release(a) == release(b)
 }
 
 // settled reports whether a planned trial needs no further attempt, now that the
 // given attempts were made: one ended well, it failed for a reason that lies with
-// the configuration, or its retries are used up.
+// the configuration, or its retries are used up. Failures of the machine in earlier
+// runs do not count: the machine may have been mended.
 func (r *Runner) settled(attempts []*core.Trial) bool {
 	infra := 0
 	for _, t := range attempts {
@@ -73,7 +119,7 @@ func (r *Runner) settled(attempts []*core.Trial) bool {
 			return true
 		case t.Status == core.StatusFailed && !t.Failure.Infra():
 			return true
-		case t.Status == core.StatusFailed:
+		case t.Status == core.StatusFailed && r.mine[t.ID]:
 			infra++
 		}
 	}
@@ -90,7 +136,12 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				t := r.newTrial(c, w.Workload, load, repeat)
-				attempts := r.known[trialKey(t)]
+				var attempts []*core.Trial
+				for _, earlier := range r.known[trialKey(t)] {
+					if alike(earlier.Setup, t.Setup) {
+						attempts = append(attempts, earlier)
+					}
+				}
 				if r.settled(attempts) {
 					known = append(known, attempts[len(attempts)-1])
 					continue
@@ -113,18 +164,36 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 
 func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat int) *core.Trial {
 	s := &r.File.Study
-	if load.Seed.Kind == core.KindNumber {
-		// Each repeat asks fresh prompts of the same workload, so that a warm
-		// prefix cache cannot flatter the later ones.
-		load.Seed = core.Number(load.Seed.Num + float64(repeat-1))
-	}
+	load.Seed = core.Number(load.Seed.Num + float64(place(s, w, load)*seedStride+repeat-1))
 	return &core.Trial{
 		ID: core.NewID(r.Now()), Study: s.Name, Stage: c.stage, Option: c.option, Role: c.role,
 		Status: core.StatusPlanned, Repeat: repeat, Workload: w, Load: load, Host: r.Host,
 		SweepbookVersion: r.Version, Figures: core.Figures{},
-		Setup: core.Setup{Config: c.config, Tool: "sweepbook", ToolVersion: r.Version,
-			GPU: s.Hardware.GPU, GPUs: float64(s.Hardware.GPUs), Image: s.Engines[c.config.Engine].Image},
+		Setup: core.Setup{Config: c.config, Tool: "sweepbook", ToolVersion: r.Release,
+			EngineVersion: s.Engines[c.config.Engine].Version, Image: s.Engines[c.config.Engine].Image,
+			GPU: s.Hardware.GPU, GPUs: float64(s.Hardware.GPUs)},
 	}
+}
+
+// seedStride leaves room for the repeats of one workload and load.
+const seedStride = 1000
+
+// place numbers the workloads and loads of a study. The seed of a trial is the
+// given one plus a number of its workload, load and repeat: several are measured
+// on one launch, and equal seeds would ask prompts that the server has in its
+// prefix cache already. It is equal for all configurations, which are asked the
+// same.
+func place(s *core.Study, w core.Workload, load core.Load) int {
+	n := 0
+	for _, named := range s.Workloads {
+		for _, l := range named.Loads {
+			if named.Workload.Name == w.Name && l.Hash() == load.Hash() {
+				return n
+			}
+			n++
+		}
+	}
+	return n
 }
 
 // measure brings every trial of a candidate to its end: as many launches as it
@@ -132,9 +201,6 @@ func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat i
 func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workloads []core.NamedWorkload) error {
 	first := true
 	for {
-		if err := r.mayGoOn(ctx); err != nil {
-			return err
-		}
 		trials, known := r.trials(c, workloads)
 		if first {
 			res.Known += len(known)
@@ -146,16 +212,21 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		if len(trials) == 0 {
 			return nil
 		}
+		if err := r.mayGoOn(ctx); err != nil {
+			return err
+		}
 		// Intent before each side effect: what a launch is for is recorded first.
 		for _, t := range trials {
 			if err := r.Store.SaveTrial(ctx, t); err != nil {
 				return fmt.Errorf("record planned trial: %w", err)
 			}
 			r.remember(t)
+			r.mine[t.ID] = true
 		}
-		began := r.Now()
+		r.launched = r.Now()
 		err := r.launch(ctx, res, c, trials)
-		r.used += r.Now().Sub(began)
+		r.used += r.Now().Sub(r.launched)
+		r.launched = time.Time{}
 		if err != nil {
 			return err
 		}
@@ -172,9 +243,16 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 		return ErrStopped
 	default:
 	}
+	if r.stuck != nil {
+		return fmt.Errorf("a server could not be ended and may hold its GPU: %w", r.stuck)
+	}
 	s := &r.File.Study
 	if s.Run.GPUHours > 0 {
-		spent := r.used.Hours() * float64(max(1, s.Hardware.GPUs))
+		used := r.used
+		if !r.launched.IsZero() {
+			used += r.Now().Sub(r.launched)
+		}
+		spent := used.Hours() * float64(max(1, s.Hardware.GPUs))
 		if spent >= s.Run.GPUHours {
 			return fmt.Errorf("%w: %.2f of %.2f GPU hours", ErrBudget, spent, s.Run.GPUHours)
 		}

@@ -16,7 +16,6 @@ type Store interface {
 	// FinishTrial records the end of a trial with its samples, all or nothing.
 	// core.ErrConflict: the trial had ended already.
 	FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error
-	SaveLaunch(ctx context.Context, l *core.Launch) error
 }
 
 // Judge answers the study's own questions, which are queries.

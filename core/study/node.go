@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -150,6 +151,7 @@ func (n node) isList() bool {
 	return ok
 }
 
+// unwrap passes over anchors and tags.
 func unwrap(n ast.Node) ast.Node {
 	switch t := n.(type) {
 	case *ast.AnchorNode:
@@ -177,6 +179,8 @@ func scalarText(n ast.Node) string {
 
 func (n node) isScalar() bool {
 	switch unwrap(n.ast).(type) {
+	case *ast.AliasNode:
+		n.fail("%s: aliases are not read; write the value here", n.key)
 	case *ast.MappingNode, *ast.MappingValueNode, *ast.SequenceNode:
 		return false
 	}
@@ -218,16 +222,19 @@ func (n node) value() core.Value {
 // number reads a finite number.
 func (n node) number() float64 {
 	f, err := strconv.ParseFloat(n.text(), 64)
-	if err != nil {
-		n.fail("%s: want a number, got %q", n.key, n.text())
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+		n.fail("%s: want a number of at least 0, got %q", n.key, n.text())
 	}
 	return f
 }
 
+// maxCount is what no request, token or repeat count of a study comes near.
+const maxCount = 100_000_000
+
 // count reads a whole number of at least low.
 func (n node) count(low int) int {
 	i, err := strconv.Atoi(n.text())
-	if err != nil || i < low {
+	if err != nil || i < low || i > maxCount {
 		n.fail("%s: want a whole number of at least %d, got %q", n.key, low, n.text())
 	}
 	return i

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -23,9 +24,10 @@ type Runner struct {
 	WorkDir string
 	// Host names this machine in the history.
 	Host string
-	// Version is Sweepbook's own.
-	Version string
-	Now     func() time.Time
+	// Version is Sweepbook's own, with its commit; Release without it, since a
+	// rebuild of one release is the same ruler.
+	Version, Release string
+	Now              func() time.Time
 	// Events receives what happens; it may be nil.
 	Events func(Event)
 	// Stopping is closed when the user asked to end after the trial in progress.
@@ -34,9 +36,12 @@ type Runner struct {
 	// GraceTime is how long a server may take to end; default 30 s.
 	GraceTime time.Duration
 
-	known map[string][]*core.Trial // by trialKey, every attempt
-	used  time.Duration            // GPU time of this run
-	ports portRange
+	known    map[string][]*core.Trial // by trialKey, every attempt
+	mine     map[core.ID]bool         // planned by this run
+	used     time.Duration            // GPU time of ended launches, of all runs
+	launched time.Time                // start of the launch in progress
+	stuck    error                    // a server that could not be ended
+	ports    portRange
 }
 
 // ErrStopped says that the user ended the run; what ended is recorded, and
@@ -57,9 +62,6 @@ type Result struct {
 	Known   int // trials that had ended before
 	Failed  int // of those measured
 }
-
-// Check reports faults that only the query language can see, at their line.
-func (r *Runner) Check(ctx context.Context) error { return Check(ctx, r.File, r.Judge) }
 
 // Check reports faults in a study's objective and conditions, at their line.
 func Check(ctx context.Context, f *File, judge Judge) error {
@@ -150,7 +152,7 @@ func (r *Runner) stage(ctx context.Context, res *Result, stage core.Stage, decid
 func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) error {
 	var among []core.ID
 	config := map[core.ID]string{}
-	for _, t := range r.done(r.File.Study.DecideOn) {
+	for _, t := range r.done(*workload(&r.File.Study, r.File.Study.DecideOn)) {
 		for _, c := range configs {
 			if t.Setup.Config.Hash() == c.Hash() && config[t.ID] == "" {
 				among = append(among, t.ID)
@@ -175,8 +177,11 @@ func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) 
 }
 
 func (r *Runner) holds(ctx context.Context, res *Result, condition string) (bool, error) {
-	for _, id := range res.Winners {
-		return r.Judge.Holds(ctx, condition, id)
+	// Of tied trials the condition is asked of the configuration that goes on.
+	for _, t := range r.done(*workload(&r.File.Study, r.File.Study.DecideOn)) {
+		if slices.Contains(res.Winners, t.ID) && t.Setup.Config.Hash() == res.Winner.Hash() {
+			return r.Judge.Holds(ctx, condition, t.ID)
+		}
 	}
 	return false, nil
 }
@@ -188,6 +193,10 @@ func (r *Runner) verify(ctx context.Context, res *Result) error {
 		return nil
 	}
 	r.event(Event{Kind: EventStage, Text: "verification"})
+	if len(res.Winners) == 0 {
+		r.event(Event{Kind: EventDecision, Text: "skipped: nothing qualified, so there is nothing to verify"})
+		return nil
+	}
 	for _, name := range s.Verify.Configs {
 		// The baseline keeps its role on every workload: it is what "vs" compares
 		// with there.

@@ -56,8 +56,6 @@ func (m *memory) FinishTrial(ctx context.Context, t *core.Trial, _ []core.Sample
 	return m.SaveTrial(ctx, t)
 }
 
-func (m *memory) SaveLaunch(context.Context, *core.Launch) error { return nil }
-
 // highest is a judge whose objective is the highest output_tps.
 type highest struct{ m *memory }
 

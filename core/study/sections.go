@@ -1,6 +1,7 @@
 package study
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,13 +32,23 @@ func (f *File) engines(n node) {
 		p.value.mapping(map[string]func(node){
 			"version": func(n node) { o.Version = n.text() },
 			"image":   func(n node) { o.Image = n.text() },
-			"venv":    func(n node) { o.Venv = n.text() },
+			"venv":    func(n node) { o.Venv = f.absolute(n) },
 			"cmd":     func(n node) { o.Cmd = n.text() },
 			"url":     func(n node) { o.URL = n.text() },
 		})
 		f.Study.Engines[p.name] = o
 		f.remember(p.value)
 	}
+}
+
+// absolute reads the path of something on this machine: a server runs in a folder
+// of its own, where a relative path would mean another place.
+func (f *File) absolute(n node) string {
+	path, err := filepath.Abs(beside(filepath.Dir(f.Path), n.text()))
+	if err != nil {
+		n.fail("%s: %v", n.key, err)
+	}
+	return path
 }
 
 func (f *File) run(n node) {
@@ -93,7 +104,11 @@ func (f *File) config(n node) core.Config {
 			if near := core.NearestNames(p.name, reserved); len(near) > 0 && !core.KnownKnob(core.SnakeKnob(p.name)) && strings.EqualFold(near[0], p.name) {
 				p.value.fail("unknown key %q; did you mean %s?", p.name, near[0])
 			}
-			c.Knobs[core.CanonicalKnob(c.Engine, p.name)] = p.value.value()
+			name := core.CanonicalKnob(c.Engine, p.name)
+			if _, twice := c.Knobs[name]; twice {
+				p.value.fail("%s: the knob %s is given twice, in two spellings", n.key, name)
+			}
+			c.Knobs[name] = p.value.value()
 		}
 	}
 	f.remember(n)
@@ -147,6 +162,11 @@ func optionName(n node, change core.Config) string {
 
 func (f *File) verify(n node) {
 	v := &f.Study.Verify
+	defer func() {
+		if (len(v.Configs) == 0) != (len(v.Workloads) == 0) {
+			n.fail("verify: give both configs and workloads")
+		}
+	}()
 	n.mapping(map[string]func(node){
 		"configs": func(n node) {
 			for _, item := range n.items() {

@@ -111,7 +111,7 @@ func (r *Runner) dataPath(w core.Workload) string {
 	if dir == "" {
 		dir = filepath.Dir(r.File.Path)
 	}
-	return beside(dir, w.Path)
+	return beside(dir, r.File.dataPaths[w.Name])
 }
 
 // conclude sets figures, status and failure class of a trial from its samples.
@@ -122,7 +122,7 @@ func (r *Runner) conclude(ctx context.Context, srv *server, t *core.Trial, sampl
 	switch {
 	case ctx.Err() != nil:
 		t.Status, t.Failure, t.FailureText = core.StatusAborted, core.Interrupted, "ended by the user"
-	case t.Figures["failed"] > 0 && died(srv.proc):
+	case (err != nil || t.Figures["failed"] > 0) && died(srv.proc):
 		d := r.diagnose(ctx, srv, "measure", core.Crash,
 			fmt.Sprintf("the server ended with exit code %d during the measurement", srv.proc.ExitCode()))
 		t.Status, t.Failure, t.FailureText = core.StatusFailed, d.Class, d.Line

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,9 @@ func readLoad(n node) loadSpec {
 		var out []core.Value
 		for _, item := range n.items() {
 			out = append(out, item.limit())
+		}
+		if len(out) == 0 {
+			n.fail("%s: the list is empty", n.key)
 		}
 		return out
 	}
@@ -87,7 +91,7 @@ func (f *File) workloads(n node, defaults loadSpec) {
 		var params = core.Knobs{}
 		p.value.mapping(map[string]func(node){
 			"dataset":     func(n node) { w.Dataset = n.text() },
-			"path":        func(n node) { w.Path = n.text() },
+			"path":        func(n node) { f.dataPaths[p.name], w.Path = n.text(), filepath.Base(n.text()) },
 			"input":       func(n node) { w.InputLen = core.Number(float64(n.count(1))) },
 			"output":      func(n node) { w.OutputLen = core.Number(float64(n.count(1))) },
 			"ignore_eos":  func(n node) { w.IgnoreEOS = core.Bool(n.boolean()) },
@@ -150,7 +154,7 @@ func warmup(rule string, load core.Load) (int, error) {
 	factor, name := 1.0, strings.TrimSpace(rule)
 	if a, b, ok := strings.Cut(rule, "*"); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(a), 64)
-		if err != nil || f < 0 {
+		if err != nil || f < 0 || math.IsInf(f, 0) {
 			return 0, fmt.Errorf("want a number, concurrency or N * concurrency, got %q", rule)
 		}
 		factor, name = f, strings.TrimSpace(b)
