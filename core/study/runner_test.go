@@ -311,3 +311,123 @@ func TestOutlineShowsCommands(t *testing.T) {
 		t.Errorf("a knob that no command can express: %v", err)
 	}
 }
+
+func TestPromptsAreFreshAtEveryLoadAndRepeat(t *testing.T) {
+	b := newBench(t, "load: {concurrency: [1, 2]}\nrun: {repeats: 2}\nstages: [{name: one, try: [{speed: 3}]}]\n")
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seeds := map[string]map[core.Value]int{}
+	for _, trial := range b.m.trials {
+		if seeds[trial.Option] == nil {
+			seeds[trial.Option] = map[core.Value]int{}
+		}
+		seeds[trial.Option][trial.Load.Seed]++
+	}
+	for option, of := range seeds {
+		if len(of) != 4 {
+			t.Errorf("%s: seeds %v: two trials of one launch asked the same prompts", option, of)
+		}
+		for seed := range of {
+			if seeds["baseline"][seed] == 0 {
+				t.Errorf("%s: seed %v is not the baseline's: candidates were asked other prompts", option, seed)
+			}
+		}
+	}
+}
+
+func TestEditedStudyIsMeasuredAnew(t *testing.T) {
+	b := newBench(t, "")
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, edit := range map[string]func(){
+		"workload": func() { b.File.Study.Workloads[0].Workload.OutputLen = core.Number(5) },
+		"gpu":      func() { b.File.Study.Hardware.GPU = "another" },
+	} {
+		before := len(b.m.trials)
+		for _, trial := range b.m.trials {
+			trial.Setup.GPU = "one"
+		}
+		edit()
+		res, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Ran != 1 || len(b.m.trials) != before+1 || !slices.Contains(res.Winners, b.m.trials[before].ID) {
+			t.Errorf("after another %s: ran %d, winners %v", name, res.Ran, res.Winners)
+		}
+	}
+}
+
+func TestWrongVersionIsRefused(t *testing.T) {
+	b := newBench(t, "")
+	b.File.Study.Engines["sim"] = core.Origin{Version: "2.0"}
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.m.trials[0]; got.Failure != core.Unsupported || !strings.Contains(got.FailureText, "asks for version 2.0") {
+		t.Errorf("another version than asked: %s %q", got.Failure, got.FailureText)
+	}
+}
+
+func TestMachineTroubleSettlesNothing(t *testing.T) {
+	b := newBench(t, "")
+	start := b.Start
+	b.Start = func(context.Context, study.ProcessSpec) (study.Process, error) { return nil, errors.New("no such file") }
+	if _, err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Fatalf("a program that is not there: %v", err)
+	}
+	if got := b.m.trials[0].Status; got != core.StatusPlanned {
+		t.Errorf("its trial is %s, want planned", got)
+	}
+	b.Start = start
+	res, err := b.Run(t.Context())
+	if err != nil || res.Ran != 1 || len(b.m.trials) != 1 {
+		t.Errorf("after the repair: ran %d, %d trials, %v", res.Ran, len(b.m.trials), err)
+	}
+}
+
+func TestRetriesOfEarlierRunsDoNotCount(t *testing.T) {
+	b := newBench(t, "stages: [{name: one, try: [{fail: port_in_use}]}]\n")
+	for range 2 {
+		if _, err := b.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := 0
+	for _, trial := range b.m.trials {
+		if trial.Failure == core.PortInUse {
+			failed++
+		}
+	}
+	if failed != 4 {
+		t.Errorf("%d attempts in two runs, want 2 in each", failed)
+	}
+}
+
+func TestFactsNeverTouchTheConfiguration(t *testing.T) {
+	b := newBench(t, "")
+	open := b.Open
+	b.Open = func(ctx context.Context, name string) (*study.Session, error) {
+		s, err := open(ctx, name)
+		s.Engine = talkative{}
+		return s, err
+	}
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := b.m.trials[0]
+	if _, changed := got.Setup.Config.Knobs["tp"]; changed || got.Setup.Config.Model != "m" || got.Setup.WeightDtype != "fp8" {
+		t.Errorf("setup after the facts: %+v", got.Setup)
+	}
+}
+
+// talkative is an engine that says more than it was asked.
+type talkative struct{ fake }
+
+func (t talkative) Launch(ctx context.Context, req core.LaunchRequest, progress func(core.Progress)) (core.Ready, error) {
+	ready, err := t.fake.Launch(ctx, req, progress)
+	ready.Facts = map[string]core.Value{"tp": core.Number(8), "model": core.String("other"), "weight_dtype": core.String("fp8")}
+	return ready, err
+}
