@@ -121,10 +121,12 @@
 // better (the field's own direction, else the verb's); it is a fraction. In show a
 // bare gain is that of the first measured column.
 //
-// Rows of a group come best first, then by prefer, then by started_at, then by id.
-// order by sorts the rows of show, and the groups of the other verbs (by the best or
-// first row of each); it may name columns of show and ranked values. Unset and missing values come last in
-// either direction. top N keeps the N best of a group with all that tie with the
+// Rows of a group come best first, then by prefer, then by started_at, then by id;
+// those of show by started_at, then by number, so that imported trials of which no
+// time is known come as they were imported. order by sorts the rows of show, and the
+// groups of the other verbs (by the best or first row of each); it may name columns of
+// show and ranked values. Unset and missing values come last in either direction.
+// top N keeps the N best of a group with all that tie with the
 // last of them; of show, the first N rows. within p% widens the ties of the best to
 // p percent of its value, and prefer keeps of the ties those that are best by its
 // goals. limit cuts the whole answer and says so.
@@ -144,7 +146,8 @@
 // first goal, of the front of sound rows, when any row of the front is touched. first,
 // last, at, change and over warn alike; of over the sound row is the best group by the
 // scores of sound trials alone. The columns that this needs are read only where
-// something is ranked.
+// something is ranked, or where [Options.Marks] asks show for the same of the figures
+// that its rows have.
 //
 // # Repeats
 //

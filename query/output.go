@@ -39,9 +39,6 @@ func (p *plan) planRest() error {
 			return err
 		}
 	}
-	if p.shown != nil {
-		p.severity = p.severities(p.shown...)
-	}
 	if p.q.verb == "count" {
 		p.outputs = append(p.outputs, output{Column{Name: "count", Type: core.NumberType},
 			func(g *group, _ []core.Value) core.Value { return core.Number(float64(g.taken)) }})

@@ -35,10 +35,10 @@ type plan struct {
 	vs         *versus
 	over       *over
 	curve      *curvePlan
-	severity   []severityColumn // of the figures that rank, or that are shown with marks
+	severity   []severityColumn // of the figures that rank
 	noise      *noise           // once all rows were read, with within noise
 	outputs    []output
-	shown      []*node // columns of show, with marks
+	shown      []shownFigure // with marks
 
 	okOnly bool // only trials with status ok take part
 	split  bool // simulated trials stand apart
@@ -260,7 +260,9 @@ func (p *plan) planShow() error {
 		}
 		p.outputs = append(p.outputs, output{describe(it.name, n, 0), get})
 		if p.marks && !p.grouped {
-			p.shown = append(p.shown, n)
+			if columns := p.severities(n); len(columns) > 0 {
+				p.shown = append(p.shown, shownFigure{n, columns})
+			}
 		}
 		if p.typical == nil && !p.grouped && n.typ == core.NumberType && measured(n) {
 			p.typical = n

@@ -62,6 +62,36 @@ func worst(row []core.Value, columns []severityColumn) (s core.Severity, metrics
 	return s, metrics
 }
 
+// shownFigure is a measured column of show, with marks.
+type shownFigure struct {
+	*node
+	severity []severityColumn
+}
+
+// worstOf is worst of the figures that rank a row or, with marks, of those that it
+// shows: where there is no figure, nothing is to be doubted.
+func (p *plan) worstOf(row []core.Value) (s core.Severity, metrics []string) {
+	if p.shown == nil {
+		return worst(row, p.severity)
+	}
+	for _, f := range p.shown {
+		if !known(f.val(row)) {
+			continue
+		}
+		switch at, touched := worst(row, f.severity); {
+		case at > s:
+			s, metrics = at, touched
+		case at == s:
+			for _, m := range touched {
+				if !slices.Contains(metrics, m) {
+					metrics = append(metrics, m)
+				}
+			}
+		}
+	}
+	return s, metrics
+}
+
 // tainted reports whether a hard or void finding touches what a row is ranked by.
 func (p *plan) tainted(row []core.Value) bool {
 	for _, c := range p.severity {
@@ -102,7 +132,7 @@ func (c *compiler) soundOf(arg ast.Node, off int) (*node, error) {
 func (p *plan) severityOf(row []core.Value) core.Severity {
 	var s core.Severity
 	for _, r := range p.trialsOf(row) {
-		at, _ := worst(r, p.severity)
+		at, _ := p.worstOf(r)
 		s = max(s, at)
 	}
 	return s
@@ -111,7 +141,7 @@ func (p *plan) severityOf(row []core.Value) core.Severity {
 // soundWarnings names the trials of the answer that a hard or void finding touches,
 // the metrics, and the best sound row of the group. The worst come first.
 func (p *plan) soundWarnings(shown []*group) []Warning {
-	if len(p.severity) == 0 {
+	if len(p.severity) == 0 && p.shown == nil {
 		return nil
 	}
 	var out []Warning
@@ -159,7 +189,7 @@ func (p *plan) soundWarning(g *group, level core.Severity) string {
 	var names, metrics []string
 	for _, row := range g.list.rows {
 		for _, r := range p.trialsOf(row) {
-			s, touched := worst(r, p.severity)
+			s, touched := p.worstOf(r)
 			if s != level {
 				continue
 			}

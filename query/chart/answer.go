@@ -37,7 +37,8 @@ func Draw(a *query.Answer, opt Options) ([]byte, error) {
 // show the first measured column; it is drawn over concurrency, request_rate or
 // started_at where show has such a column, else as bars. Labels are made of the
 // columns in which rows differ. Rows with role baseline are marked, and so are
-// rows with findings. An answer without rows is ErrNothing; an unknown column an
+// rows with findings: those of the column findings, and those that the answer says
+// touch its figures ([query.Options.Marks] for show). An answer without rows is ErrNothing; an unknown column an
 // error that names those there are.
 func FromAnswer(a *query.Answer, opt Options) (Figure, error) {
 	if len(a.Rows) == 0 {
@@ -243,11 +244,29 @@ func (d *reader) count(row []core.Value, name string) int {
 	return 0
 }
 
+// severity is that of the worst finding on the figures of a row, as far as the answer
+// says.
+func (d *reader) severity(row int) core.Severity {
+	if row < len(d.a.Severity) {
+		return d.a.Severity[row]
+	}
+	return 0
+}
+
+// findings counts those of a row; one is known where only a severity is.
+func (d *reader) findings(row int) int {
+	n := d.count(d.a.Rows[row], "findings")
+	if n == 0 && d.severity(row) >= core.SeverityNote {
+		n = 1
+	}
+	return n
+}
+
 func (d *reader) bars(value int, labels []int) []Mark {
 	var ms []Mark
 	times := map[string]int{}
-	for _, row := range d.a.Rows {
-		m := Mark{Label: d.label(row, labels), Value: row[value], Findings: d.count(row, "findings")}
+	for i, row := range d.a.Rows {
+		m := Mark{Label: d.label(row, labels), Value: row[value], Findings: d.findings(i), Void: d.severity(i) == core.SeverityVoid}
 		if i := d.index("role"); i >= 0 && row[i].Text == string(core.RoleBaseline) {
 			m.Emphasis = Baseline
 		}
@@ -265,14 +284,14 @@ func (d *reader) bars(value int, labels []int) []Mark {
 func (d *reader) series(value, x int, labels []int) []Series {
 	var all []Series
 	at := map[string]int{}
-	for _, row := range d.a.Rows {
+	for i, row := range d.a.Rows {
 		name := d.label(row, labels)
 		if _, ok := at[name]; !ok {
 			at[name] = len(all)
 			all = append(all, Series{Name: name})
 		}
 		s := &all[at[name]]
-		s.Points = append(s.Points, Point{X: row[x], Y: row[value], Findings: d.count(row, "findings")})
+		s.Points = append(s.Points, Point{X: row[x], Y: row[value], Findings: d.findings(i), Void: d.severity(i) == core.SeverityVoid})
 	}
 	return all
 }

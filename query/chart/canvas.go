@@ -178,6 +178,12 @@ func (c *canvas) marker(i int, x, y, s float64, col color) {
 	c.shape(i, x, y, s, col)
 }
 
+// hollow is marker as an outline.
+func (c *canvas) hollow(i int, x, y, s float64, col color) {
+	c.marker(i, x, y, s+1, col)
+	c.shape(i, math.Round(x), math.Round(y), s-1, white)
+}
+
 func (c *canvas) shape(i int, x, y, s float64, col color) {
 	switch i % 5 {
 	case 0:

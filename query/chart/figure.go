@@ -98,6 +98,7 @@ type Series struct {
 type Point struct {
 	X, Y     core.Value
 	Findings int
+	Void     bool // the value must not decide anything: drawn as an outline
 }
 
 // largest is what a scale can hold without overflow; no measured value is near it.

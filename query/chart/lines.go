@@ -46,6 +46,7 @@ type stop struct {
 	x      float64 // +Inf is unlimited
 	ys     []float64
 	doubts []bool // the point at the same place has findings
+	voids  []bool // the point at the same place must not decide
 	lost   int    // points without a value
 }
 
@@ -61,6 +62,7 @@ type lines struct {
 	xs        []float64 // distinct finite x, in order
 	unlimited bool
 	doubt     bool
+	void      bool
 }
 
 // mostSeries is how many lines a reader can tell apart.
@@ -91,6 +93,8 @@ func (p *lines) read(series []Series) (notes []string) {
 			}
 			at.ys = append(at.ys, pt.Y.Num)
 			at.doubts = append(at.doubts, pt.Findings > 0)
+			at.voids = append(at.voids, pt.Void)
+			p.void = p.void || pt.Void
 			repeats = repeats || len(at.ys) > 1
 			p.doubt = p.doubt || pt.Findings > 0
 			drawn++
@@ -181,6 +185,9 @@ func (p *lines) legend() []key {
 				c.marker(i, x+keyWidth/2, y, 4, palette[i])
 			}})
 		}
+	}
+	if p.void {
+		keys = append(keys, key{"void: must not decide", func(c *canvas, x, y float64) { c.hollow(0, x+keyWidth/2, y, 4, ink) }})
 	}
 	if p.doubt {
 		keys = append(keys, key{"audit findings on the trial", func(c *canvas, x, y float64) {
@@ -275,7 +282,11 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 			c.cross(math.Round(xAt(at)), yAt(0), size, col)
 		}
 		for k, y := range at.ys {
-			c.marker(i, xAt(at), yAt(y), size, col)
+			if at.voids[k] {
+				c.hollow(i, xAt(at), yAt(y), size, col)
+			} else {
+				c.marker(i, xAt(at), yAt(y), size, col)
+			}
 			if at.doubts[k] {
 				c.text(p.doubtSign(), xAt(at)+size+2, yAt(y)-size-3, p.label, left, ink)
 			}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,7 +142,9 @@ func (b *builder) pairs(a *rows) []pair {
 	}
 	ps = slices.DeleteFunc(ps, func(p pair) bool { return p.before < 0 || p.after < 0 })
 	order := b.workloadOrder()
-	slices.SortStableFunc(ps, func(p, q pair) int { return order(p.workload) - order(q.workload) })
+	slices.SortStableFunc(ps, func(p, q pair) int {
+		return cmp.Or(order(p.workload)-order(q.workload), cmp.Compare(p.workload, q.workload), compareLabels(p.load, q.load))
+	})
 	return ps
 }
 

@@ -88,7 +88,10 @@ func (b *builder) singleChanges() error {
 	}
 	t.dropEmpty()
 	b.heading(2, "What each change brought")
-	about := plainText("Each against the nearest measured configuration that it was added to, in " + header(b.obj.name, b.unit()) + " on ").code(b.decideOn)
+	about := plainText("Each against the nearest measured configuration that it was added to, in " + header(b.obj.name, b.unit()))
+	if b.decideOn != "" {
+		about = about.plain(" on ").code(b.decideOn)
+	}
 	if b.winner.load.Kind == core.KindText {
 		about = about.plain(" at ").code(b.winner.load.Text)
 	}

@@ -140,7 +140,7 @@ func (c *comparer) columns() []string {
 	for _, d := range c.differenceFields() {
 		add(d.field)
 	}
-	for _, name := range []string{"completed", "requested", "incomplete", "mean_input_len", "mean_output_len"} {
+	for _, name := range []string{"completed", "requested", "incomplete", "mean_input_len", "mean_output_len", "accept_len"} {
 		add(name)
 	}
 	for _, m := range c.metrics {

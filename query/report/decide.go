@@ -68,7 +68,7 @@ func (b *builder) decide() error {
 	if err := b.readPairs(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.recommend, b.cost, b.quality, b.otherwise, b.commands, b.versions} {
+	for _, step := range []func() error{b.recommend, b.otherLoads, b.cost, b.quality, b.otherwise, b.commands, b.versions} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -79,16 +79,23 @@ func (b *builder) decide() error {
 // asked says which question decides.
 func (b *builder) asked() text {
 	t := plainText("Objective: ").code(b.obj.ask())
-	if b.decideOn != "" {
+	switch {
+	case b.decideOn != "":
 		t = t.plain(", decided on the workload ").code(b.decideOn)
-		if b.decideLoad != "" {
-			t = t.plain(" at the load ").code(b.decideLoad)
-		}
-		if b.def == nil && (b.opt.DecideOn == "" || b.decideLoad != "") {
-			t = t.plain(", which has the most measured trials")
-		}
+	case b.decideLoad != "":
+		t = t.plain(", decided")
 	}
-	return t.plain(".")
+	if b.decideLoad != "" {
+		t = t.plain(" at the load ").code(b.decideLoad)
+	}
+	if b.def == nil && b.decided() != "" && (b.opt.DecideOn == "" || b.decideLoad != "") {
+		t = t.plain(", which has the most measured trials")
+	}
+	t = t.plain(".")
+	if b.decideOn == "" && b.life.count(0, "ok") > 0 {
+		t = t.plain(" No trial with a result names its workload, so they are taken to have one.")
+	}
+	return t
 }
 
 // topRow is the row that decides: the first, or of several groups the best of them.

@@ -128,6 +128,7 @@ func (c *comparer) warn(pairs []pointPair) {
 	}
 	for _, p := range pairs {
 		c.warnAmounts(p, add)
+		c.warnChunks(p, add)
 	}
 	assumed := slices.DeleteFunc(slices.Clone(c.out.Metrics), func(m Compared) bool {
 		return m.Tier != stats.TierAssumed || m.Ratio == 0 || strings.HasPrefix(m.Metric, "quality.")
@@ -145,6 +146,42 @@ func (c *comparer) configs(pairs []pointPair) (a, b []core.Value) {
 	}
 	return c.a.distinctOf(rowsA, "config"), c.b.distinctOf(rowsB, "config")
 }
+
+// warnChunks says where gaps between chunks were compared as if they were gaps between
+// tokens: with speculative decoding a chunk holds all tokens that a step accepted.
+func (c *comparer) warnChunks(p pointPair, add func(string, ...any)) {
+	var metrics []string
+	for _, m := range c.metrics {
+		if strings.HasSuffix(m.Name, "_itl_ms") && len(c.a.values(p.a.rows, m.Name)) > 0 && len(c.b.values(p.b.rows, m.Name)) > 0 {
+			metrics = append(metrics, m.Name)
+		}
+	}
+	accepted := func(s *side, rows []int) float64 {
+		n, _ := stats.Median(s.values(rows, "accept_len"))
+		return n
+	}
+	a, b := accepted(c.a, p.a.rows), accepted(c.b, p.b.rows)
+	methodA, methodB := c.a.distinctOf(p.a.rows, "spec_method"), c.b.distinctOf(p.b.rows, "spec_method")
+	var why string
+	switch {
+	case len(metrics) == 0:
+		return
+	case a > 1 && b > 1:
+		why = fmt.Sprintf("a decoding step accepts %s tokens in A and %s in B", printed(core.Number(a)), printed(core.Number(b)))
+	case a > 1:
+		why = fmt.Sprintf("a decoding step accepts %s tokens in A", printed(core.Number(a)))
+	case b > 1:
+		why = fmt.Sprintf("a decoding step accepts %s tokens in B", printed(core.Number(b)))
+	case !slices.Equal(methodA, methodB) && slices.ContainsFunc(append(slices.Clone(methodA), methodB...), speculates):
+		why = fmt.Sprintf("spec_method is %s in A and %s in B", valueList(methodA), valueList(methodB))
+	default:
+		return
+	}
+	add("%s: %s: a chunk holds several tokens there, so %s time chunks, not tokens; the comparable figure is TPOT", p.a.label(), why, strings.ReplaceAll(shortList(metrics, 3), ";", ","))
+}
+
+// speculates: a method of speculative decoding, and not that there is none.
+func speculates(method core.Value) bool { return method.Kind == core.KindText && method.Text != "none" }
 
 // warnAmounts says when the sides did not do the same work: another chat template makes
 // other prompts, an answer that ends early makes fewer tokens.

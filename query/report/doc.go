@@ -16,7 +16,9 @@
 //	overview.go             what the study is
 //	beforeafter.go          baseline against winner on every workload
 //	stages.go changes.go    every alternative, and what each change brought
-//	pareto.go curves.go     throughput against latency, figures over the load
+//	loads.go                at which load the decision holds, and the best at the others
+//	pareto.go               throughput against latency
+//	curves.go curve.go      every load of every configuration, as a table and a picture
 //	audit.go accounts.go    what the audit found, what was left out, failures, questions
 //	gaps.go                 what was never measured
 //

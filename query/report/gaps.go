@@ -128,6 +128,8 @@ func (b *builder) plannedSpots(spots []spot) []spot {
 		}
 	}
 	order := b.workloadOrder()
-	slices.SortStableFunc(spots, func(s, t spot) int { return order(s.workload) - order(t.workload) })
+	slices.SortStableFunc(spots, func(s, t spot) int {
+		return cmp.Or(order(s.workload)-order(t.workload), cmp.Compare(s.workload, t.workload), compareLabels(s.load, t.load))
+	})
 	return spots
 }

@@ -95,6 +95,7 @@ type builder struct {
 
 	passed   map[string]string     // by config: see knobs
 	chose    map[string]attributes // by config
+	options  map[string]string     // by config, the one that stands for it: see readOptions
 	baseline *setup                // nil when no trial is a baseline
 	winner   *setup                // nil when nothing qualifies
 	decision *rows

@@ -64,11 +64,11 @@ func (b *builder) stages() error {
 
 func (b *builder) stageLegend() text {
 	t := plainText("Figures are of the workload ").code(b.decideOn)
-	if b.decideLoad != "" {
-		t = t.plain(" at the load ").code(b.decideLoad)
-	}
 	if b.decideOn == "" {
-		t = plainText("Figures are of all workloads together")
+		t = plainText("Figures are of a workload that no trial with a result names")
+	}
+	if b.decideLoad != "" {
+		t = t.plain(", at the load ").code(b.decideLoad)
 	}
 	t = t.plain("; with n above 1 they are medians of n repeats. ")
 	if b.obj.where != "" {
@@ -81,8 +81,7 @@ func (b *builder) above(v, best core.Value) bool {
 	if v.Kind != core.KindNumber {
 		return false
 	}
-	g := gain(v, best, b.better())
-	return best.IsMissing() || g.Kind == core.KindNumber && g.Num > 0
+	return best.Kind != core.KindNumber || float64(b.better())*(v.Num-best.Num) > 0
 }
 
 // byOption tells options apart.
