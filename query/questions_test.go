@@ -124,7 +124,7 @@ func TestUnknownRequests(t *testing.T) {
 	want := []query.Warning{{
 		Code:    "undecided",
 		Message: "6 trials left out: success_rate is unknown, because the number of requests asked is stated nowhere",
-		Hint:    `if you know that every request was answered: sweepbook set requested=completed where study == "doc 003" and missing(requested)`,
+		Hint:    `if you know that every request was answered: sweepbook set 'requested=completed where study == "doc 003" and missing(requested)'`,
 	}}
 	if diff := cmp.Diff(want, a.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

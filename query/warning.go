@@ -122,7 +122,7 @@ func (t *tally) undecidedWarnings() []Warning {
 				Code: "undecided",
 				Message: fmt.Sprintf("%s left out: success_rate is unknown, because the number of requests asked is stated nowhere",
 					trials(t.unasked)),
-				Hint: "if you know that every request was answered: sweepbook set requested=completed where " + t.unaskedCondition(),
+				Hint: "if you know that every request was answered: sweepbook set 'requested=completed where " + strings.ReplaceAll(t.unaskedCondition(), "'", `'\''`) + "'",
 			})
 			n -= t.unasked
 		}

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/query"
 	"github.com/sweepbook/sweepbook/query/chart"
 )
 
@@ -46,6 +48,9 @@ func (b *builder) decide() error {
 		return fmt.Errorf("objective %q: %w: the answer has no column %q", a.Query, core.ErrInvalid, b.obj.name)
 	}
 	b.heading(2, "Decision")
+	if slices.ContainsFunc(a.Warnings, func(w query.Warning) bool { return w.Code == "simulated" }) {
+		b.add(block{notice: strongText("Simulated. ").plain("Every figure comes from a simulator: no GPU was measured and no price was paid.")})
+	}
 	b.add(block{paragraph: b.asked()})
 	if len(a.Rows) == 0 {
 		b.add(block{notice: strongText("No trial qualifies. ").plain("Nothing is recommended; what was left out and why stands below.")})
