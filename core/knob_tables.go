@@ -50,8 +50,9 @@ func (m flagMaker) size(own string, low float64, def Value, doc string) EngineFl
 	return m.row(own, SizeFlag, low, math.Inf(1), def, doc)
 }
 
-func (m flagMaker) number(own string, low, high float64, def Value, doc string) EngineFlag {
-	return m.row(own, NumberFlag, low, high, def, doc)
+// number is a fraction or factor from 0 up.
+func (m flagMaker) number(own string, high float64, def Value, doc string) EngineFlag {
+	return m.row(own, NumberFlag, 0, high, def, doc)
 }
 
 // on is a switch; def says what holds without it, Missing where that depends.

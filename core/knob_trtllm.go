@@ -14,7 +14,7 @@ func trtllmFlags() []EngineFlag {
 		m.whole("max_num_tokens", 1, none, "tokens computed in one step"),
 		m.whole("max_seq_len", 1, none, "longest sequence (prompt and answer) in tokens"),
 		m.on("enable_chunked_prefill", off, "a long prompt is computed in pieces between decode steps"),
-		m.number("free_gpu_memory_fraction", 0, 1, Number(0.9), "share of what is free beside the weights, for the KV cache").
+		m.number("free_gpu_memory_fraction", 1, Number(0.9), "share of what is free beside the weights, for the KV cache").
 			also("kv_cache_free_gpu_memory_fraction", "kv_cache_config.free_gpu_memory_fraction"),
 		m.whole("tp_size", 1, Number(1), "GPUs that share each layer").also("tp", "tensor_parallel_size"),
 		m.whole("pp_size", 1, Number(1), "groups of layers on different GPUs").also("pp", "pipeline_parallel_size"),

@@ -374,7 +374,9 @@ func TestWrongVersionIsRefused(t *testing.T) {
 func TestMachineTroubleSettlesNothing(t *testing.T) {
 	b := newBench(t, "")
 	start := b.Start
-	b.Start = func(context.Context, study.ProcessSpec) (study.Process, error) { return nil, errors.New("no such file") }
+	b.Start = func(context.Context, study.ProcessSpec) (study.Process, error) {
+		return nil, errors.New("no such file")
+	}
 	if _, err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Fatalf("a program that is not there: %v", err)
 	}

@@ -18,18 +18,18 @@ type number string
 
 // optionOf turns a checked value into what the file holds.
 func optionOf(kind core.FlagKind, v core.Value) any {
-	switch {
-	case kind == core.SwitchFlag:
+	switch kind {
+	case core.SwitchFlag:
 		return v.True()
-	case kind == core.NumberFlag, kind == core.WholeFlag, kind == core.SizeFlag:
+	case core.NumberFlag, core.WholeFlag, core.SizeFlag:
 		return number(v.String())
-	case kind == core.ListFlag:
+	case core.ListFlag:
 		var list []any
 		for _, item := range strings.Fields(v.Text) {
 			list = append(list, number(item))
 		}
 		return list
-	case kind == core.JSONFlag:
+	case core.JSONFlag:
 		dec := json.NewDecoder(strings.NewReader(v.Text))
 		dec.UseNumber()
 		var x any

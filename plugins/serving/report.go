@@ -118,7 +118,7 @@ func (r *Report) facts() map[string]core.Value {
 
 // Question asks a ready server.
 type Question struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // lives within one Launch
 	client *http.Client
 	base   string
 }
@@ -260,9 +260,10 @@ func topLevel(text string) []string {
 		c := text[i]
 		switch {
 		case quote != 0:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == quote {
+			case quote:
 				quote = 0
 			}
 		case c == '\'' || c == '"':

@@ -21,7 +21,7 @@ func signatures() []serving.Signature {
 		says(13, core.Crash, "KV cache pool leak detected!"),
 		says(40, core.PortInUse, "is used by a process already"),
 
-		wraps(59, "Received sigquit from a child proces"),
+		wraps(59, "Received sigquit from a child proces"), //nolint:misspell // as SGLang writes it
 		wraps(59, "SIGQUIT received. signum="),
 		{Row: 60, All: []string{"Scheduler hit an exception:"}, Traceback: true, Trust: serving.Suspicious, Class: core.Crash},
 		says(61, core.Crash, "Initialization failed. warmup error:"),

@@ -26,7 +26,7 @@ func FreePort(t testing.TB) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }() // it only found a port
 	return l.Addr().(*net.TCPAddr).Port
 }
 
@@ -56,7 +56,7 @@ func StartPlan(t testing.TB, plan core.Plan, dir string) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the process holds it
 	p.Cmd = exec.Command(process.Argv[0], process.Argv[1:]...)
 	p.Cmd.Stdout, p.Cmd.Stderr, p.Cmd.Dir = log, log, dir
 	p.Cmd.Env = os.Environ()
