@@ -240,6 +240,9 @@ func benchLine(t *core.Trial) string {
 	if t.Workload.Path != "" {
 		args = append(args, "--data", t.Workload.Path)
 	}
+	if t.Workload.Endpoint == "completions" {
+		args = append(args, "--endpoint", t.Workload.Endpoint)
+	}
 	add("--input", t.Workload.InputLen)
 	add("--output-len", t.Workload.OutputLen)
 	add("--requests", t.Load.NumPrompts)
