@@ -76,7 +76,8 @@ var shared = []Signature{
 	Says(50, core.HostResources, "/dev/shm", "No space left on device"),
 	Says(0, core.HostResources, "Cannot allocate memory"),
 	Says(0, core.HostResources, "std::bad_alloc"),
-	Says(0, core.HostResources, "Too many open files"),
+	// vLLM names this error in a warning of every start with a low limit.
+	{All: []string{"Too many open files"}, None: []string{"can cause fd limit errors"}, Class: core.HostResources},
 	Says(0, core.HostResources, "Out of memory: Killed process"),
 	{All: []string{"No space left on device"}, None: []string{"/dev/shm"}, Class: core.DiskFull},
 	Says(0, core.DiskFull, "Not enough free disk space to download"),
