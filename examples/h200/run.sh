@@ -3,7 +3,7 @@
 #
 #   install PARTS   joins and installs what PARTS holds: vllm-*.part (pieces of one
 #                   tar.xz of vLLM's unpacked wheel), *.whl, sweepbook.xz, tokenizer/
-#   smoke           starts the engine three times side by side, until each is ready
+#   smoke           starts the engine three times, one after another, until each is ready
 #   study [SECS]    carries the study out, at most SECS seconds; again to resume
 #   crash SECS      starts the study and kills its core with SIGKILL after SECS
 #   ruler           one server, measured by sweepbook bench and by vllm bench serve
@@ -74,27 +74,23 @@ PY
 }
 
 smoke() {
-  local port=8201 flags pids=()
+  local flags server
   gpu before smoke
+  # One after another: vLLM refuses to measure its memory while others change theirs.
   for flags in "" "--quantization=fp8" "--attention-backend=TRITON_ATTN"; do
-    "${serve[@]}" --gpu-memory-utilization=0.3 --port=$port $flags > "$WORK/logs/smoke-$port.log" 2>&1 &
-    pids+=($!)
-    port=$((port + 1))
-  done
-  for port in 8201 8202 8203; do
-    if ready $port 120 "${pids[$((port - 8201))]}"; then
-      say "port $port ready"
-      curl -s "http://127.0.0.1:$port/v1/completions" -d '{"model":"Qwen/Qwen3-8B","prompt":"one two three","max_tokens":4,"temperature":0,"ignore_eos":true}' -H 'Content-Type: application/json' | head -c 400
-      echo
+    "${serve[@]}" --port=8201 $flags > "$WORK/logs/smoke.log" 2>&1 &
+    server=$!
+    if ready 8201 150 $server; then
+      say "ready: ${flags:-baseline}"
     else
-      say "port $port NOT ready"
-      tail -25 "$WORK/logs/smoke-$port.log"
+      say "NOT ready: ${flags:-baseline}"
+      tail -25 "$WORK/logs/smoke.log"
     fi
+    kill $server 2> /dev/null
+    wait $server 2> /dev/null
+    sleep 2
+    gpu after "${flags:-baseline}"
   done
-  kill "${pids[@]}" 2> /dev/null
-  wait "${pids[@]}" 2> /dev/null
-  sleep 2
-  gpu after smoke
   left smoke
 }
 
