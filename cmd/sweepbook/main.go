@@ -29,7 +29,7 @@ func start() int {
 		<-signals
 		if a.interrupt.Load() {
 			// A run is under way: it finishes its trial first.
-			a.say("sweepbook: ending after the trial in progress; once more ends at once")
+			a.say("sweepbook: ending after the trial in progress, or now if a server is starting; once more ends at once")
 			close(stopping)
 			<-signals
 		}

@@ -140,7 +140,8 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 	limit := r.File.Study.Run.ReadyTimeout
 	ready, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	// A server that dies while it loads ends the wait at once.
+	// A server that dies while it loads ends the wait at once, and so does the user:
+	// a load takes minutes and would measure nothing any more.
 	go func() {
 		select {
 		case <-proc.Done():
@@ -150,6 +151,8 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 				cancel()
 			case <-ready.Done():
 			}
+		case <-r.Stopping:
+			cancel()
 		case <-ready.Done():
 		}
 	}()
@@ -168,7 +171,7 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 	}
 	var le *core.LaunchError
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, r.stopping():
 		return ErrStopped
 	case errors.As(err, &le):
 		return le

@@ -233,15 +233,20 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 	}
 }
 
-// mayGoOn stops the search between launches and trials.
-func (r *Runner) mayGoOn(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return ErrStopped
-	}
+// stopping reports whether the user asked to end.
+func (r *Runner) stopping() bool {
 	select {
 	case <-r.Stopping:
-		return ErrStopped
+		return true
 	default:
+		return false
+	}
+}
+
+// mayGoOn stops the search between launches and trials.
+func (r *Runner) mayGoOn(ctx context.Context) error {
+	if ctx.Err() != nil || r.stopping() {
+		return ErrStopped
 	}
 	if r.stuck != nil {
 		return fmt.Errorf("a server could not be ended and may hold its GPU: %w", r.stuck)

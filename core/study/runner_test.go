@@ -83,7 +83,7 @@ func (h highest) Holds(_ context.Context, condition string, id core.ID) (bool, e
 }
 
 // fake is an engine whose speed is its knob "speed" in tokens per 100 ms; the
-// knob "fail" names the class with which it does not start.
+// knob "fail" names the class with which it does not start, "hang" loads for ever.
 type fake struct{ core.Engine }
 
 func (fake) Info(context.Context) (core.EngineInfo, error) {
@@ -97,7 +97,12 @@ func (fake) Plan(_ context.Context, req core.PlanRequest) (core.Plan, error) {
 	return core.Plan{Processes: []core.Process{{Name: "server", Argv: []string{"fake", req.Config.Knobs.String()}}}}, nil
 }
 
-func (fake) Launch(_ context.Context, req core.LaunchRequest, _ func(core.Progress)) (core.Ready, error) {
+func (fake) Launch(ctx context.Context, req core.LaunchRequest, progress func(core.Progress)) (core.Ready, error) {
+	if strings.Contains(req.Plan.Processes[0].Argv[1], "hang=") {
+		progress(core.Progress{Phase: "load"})
+		<-ctx.Done()
+		return core.Ready{}, ctx.Err()
+	}
 	if _, class, ok := strings.Cut(req.Plan.Processes[0].Argv[1], "fail="); ok {
 		return core.Ready{}, &core.LaunchError{Class: core.FailureClass(strings.Fields(class)[0]), Line: "as asked"}
 	}
@@ -278,6 +283,28 @@ func TestStopBetweenTrials(t *testing.T) {
 		t.Fatalf("got %v, want ErrStopped", err)
 	}
 	if got := b.statuses(); got != "baseline/baseline=ok one/speed=5=ok" {
+		t.Errorf("trials: %s", got)
+	}
+	if b.ran != b.ended {
+		t.Errorf("started %d servers, ended %d", b.ran, b.ended)
+	}
+}
+
+func TestStopWhileLoading(t *testing.T) {
+	b := newBench(t, "stages: [{name: one, try: [{hang: 1}, {speed: 3}]}]\n")
+	stop := make(chan struct{})
+	b.Stopping = stop
+	b.Events = func(e study.Event) {
+		if e.Kind == study.EventProgress {
+			close(stop)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := b.Run(ctx); !errors.Is(err, study.ErrStopped) || ctx.Err() != nil {
+		t.Fatalf("got %v, want ErrStopped before the time is up", err)
+	}
+	if got := b.statuses(); got != "baseline/baseline=ok one/hang=1=aborted" {
 		t.Errorf("trials: %s", got)
 	}
 	if b.ran != b.ended {
