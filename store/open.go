@@ -45,6 +45,10 @@ type Options struct {
 	// not use the history. In a study of more than 20,000 trials only those that the
 	// transaction touched are given: DB.Reaudit does the whole.
 	Audit func(study []*core.Trial) map[core.ID][]core.Finding
+	// Derive adds the figures that need more than a trial itself to be worked out,
+	// and says in its Derived how. It is called of every trial that is written,
+	// after its own Derive; nil adds none.
+	Derive func(t *core.Trial)
 	// AuditVersion is that of Audit's rules as a whole, 1 or more. See
 	// DB.AuditVersion.
 	AuditVersion int

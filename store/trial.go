@@ -194,6 +194,9 @@ func (w *writeTx) put(t *core.Trial, s stored) (int64, error) {
 			return 0, fmt.Errorf("launch: %w", err)
 		}
 	}
+	if w.db.opt.Derive != nil {
+		w.db.opt.Derive(t)
+	}
 	derivation, err := w.derivation(t.Derived)
 	if err != nil {
 		return 0, err

@@ -11,6 +11,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/audit"
 	"github.com/sweepbook/sweepbook/store"
 )
 
@@ -73,11 +75,16 @@ func (a *app) openWrite(ctx context.Context, cmd *cli.Command) (*store.DB, error
 // openRecording opens a history for writing: what is written is audited in the
 // same transaction.
 func (a *app) openRecording(ctx context.Context, path string, mustExist bool) (*store.DB, error) {
-	judge, err := auditor(path)
+	ref, err := reference(path)
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(ctx, path, store.Options{MustExist: mustExist, Now: a.now, SweepbookVersion: version(), Audit: judge, AuditVersion: rulesVersion()})
+	return store.Open(ctx, path, store.Options{
+		MustExist: mustExist, Now: a.now, SweepbookVersion: version(),
+		Audit:        func(study []*core.Trial) map[core.ID][]core.Finding { return audit.Trials(study, ref) },
+		AuditVersion: rulesVersion(),
+		Derive:       func(t *core.Trial) { addLimits(t, ref) },
+	})
 }
 
 // openCopy opens a copy of the history, or an empty one where there is none, in a

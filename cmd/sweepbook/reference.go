@@ -17,23 +17,38 @@ import (
 // built-in table lacks, or has otherwise.
 const referenceFile = "reference.yaml"
 
-// auditor judges a study by the built-in table and the user's own.
-func auditor(db string) (func([]*core.Trial) map[core.ID][]core.Finding, error) {
+// reference is the built-in table with the user's own entries on top.
+func reference(db string) (audit.Reference, error) {
 	ref := audit.DefaultReference()
 	path := filepath.Join(filepath.Dir(db), referenceFile)
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("reference table: %w", err)
+		return ref, fmt.Errorf("reference table: %w", err)
 	default:
 		own, err := readReference(data)
 		if err != nil {
-			return nil, fmt.Errorf("reference table %s: %w", path, err)
+			return ref, fmt.Errorf("reference table %s: %w", path, err)
 		}
 		ref = ref.Merge(own)
 	}
-	return func(study []*core.Trial) map[core.ID][]core.Finding { return audit.Trials(study, ref) }, nil
+	return ref, nil
+}
+
+// addLimits adds the shares of bandwidth and of arithmetic that a trial used.
+func addLimits(t *core.Trial, ref audit.Reference) {
+	mbu, mfu, _ := audit.Limits(t, ref)
+	add := func(name string, v core.Value, how string) {
+		if _, given := t.Figures[name]; given || v.IsMissing() {
+			return
+		}
+		t.Figures.Set(name, v.Num)
+		t.Derived[name] = how
+	}
+	// Without the trial's numbers: a history keeps each text once.
+	add("mbu", mbu, "(weights + KV cache read in a step) / (step time × bandwidth of the GPUs that share it)")
+	add("mfu", mfu, "2 × active weights × computed tokens / (duration_s × GPUs × dense peak)")
 }
 
 // readReference reads

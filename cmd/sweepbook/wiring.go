@@ -241,10 +241,17 @@ func (a *app) secretsOf(names []string) map[string]string {
 	return secrets
 }
 
-// serverEnv is the allow-listed environment of this process with the plan's own.
+// serverEnv is the allow-listed environment of this process with the plan's own:
+// where programs, libraries, models and certificates lie. What changes a figure,
+// as NCCL's and CUDA's settings do, belongs in the configuration's env, where it
+// is recorded.
 func serverEnv(own map[string]string) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "HF_HOME", "XDG_CACHE_HOME"} {
+	for _, name := range []string{
+		"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "XDG_CACHE_HOME",
+		"HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "TRANSFORMERS_OFFLINE",
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
+	} {
 		if v, ok := os.LookupEnv(name); ok {
 			if _, given := own[name]; !given {
 				env = append(env, name+"="+v)
