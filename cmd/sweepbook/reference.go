@@ -43,6 +43,9 @@ func addLimits(t *core.Trial, ref audit.Reference) {
 		if _, given := t.Figures[name]; given || v.IsMissing() {
 			return
 		}
+		if t.Derived == nil {
+			t.Derived = map[string]string{}
+		}
 		t.Figures.Set(name, v.Num)
 		t.Derived[name] = how
 	}
