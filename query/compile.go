@@ -270,11 +270,7 @@ func (c *compiler) logical(n *ast.BinaryNode) (*node, error) {
 }
 
 func (c *compiler) arithmetic(n *ast.BinaryNode) (*node, error) {
-	l, err := c.compile(n.Left)
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.compile(n.Right)
+	l, r, err := c.pair(n.Left, n.Right)
 	if err != nil {
 		return nil, err
 	}
@@ -302,12 +298,17 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) (*node, error) {
 	return valueNode(result, compute, l, r), nil
 }
 
-func (c *compiler) fallback(n *ast.BinaryNode) (*node, error) {
-	l, err := c.compile(n.Left)
-	if err != nil {
-		return nil, err
+// pair compiles two operands; the error is that of the first faulty one.
+func (c *compiler) pair(left, right ast.Node) (l, r *node, err error) {
+	if l, err = c.compile(left); err != nil {
+		return nil, nil, err
 	}
-	r, err := c.compile(n.Right)
+	r, err = c.compile(right)
+	return l, r, err
+}
+
+func (c *compiler) fallback(n *ast.BinaryNode) (*node, error) {
+	l, r, err := c.pair(n.Left, n.Right)
 	if err != nil {
 		return nil, err
 	}
@@ -328,11 +329,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := c.compile(n.Exp1)
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.compile(n.Exp2)
+	l, r, err := c.pair(n.Exp1, n.Exp2)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,8 @@ type Runner struct {
 	Now              func() time.Time
 	// Events receives what happens; it may be nil.
 	Events func(Event)
-	// Stopping is closed when the user asked to end after the trial in progress.
-	// Ending the context ends at once.
+	// Stopping is closed when the user asked to end after the trial in progress, or
+	// now where a server is still loading. Ending the context ends at once.
 	Stopping <-chan struct{}
 	// GraceTime is how long a server may take to end; default 30 s.
 	GraceTime time.Duration
