@@ -157,10 +157,11 @@ func (l *mockLog) answer(conn net.Conn, body []byte, pace mockPace, start time.T
 		at = at.Add(pace.Gap)
 	}
 	last := fmt.Sprintf("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":%d}}\n\ndata: [DONE]\n\n", n)
-	_, err = fmt.Fprintf(conn, "%x\r\n%s\r\n0\r\n\r\n", len(last), last)
+	// Logged before the end is written: who has read the end may ask for the log.
 	l.mu.Lock()
 	l.wrote[number] = wrote
 	l.mu.Unlock()
+	_, err = fmt.Fprintf(conn, "%x\r\n%s\r\n0\r\n\r\n", len(last), last)
 	return err == nil
 }
 
