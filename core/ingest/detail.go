@@ -237,7 +237,7 @@ func recompute(samples []core.Sample) recomputed {
 			tokens[name] += n
 			known[name] = known[name] && n >= 0
 		}
-		if inverted(s) {
+		if s.Inverted() {
 			out.invalid++
 			continue
 		}
@@ -271,20 +271,6 @@ func recompute(samples []core.Sample) recomputed {
 		statistics(out.figures, name, values)
 	}
 	return out
-}
-
-func inverted(s core.Sample) bool {
-	last := s.Sent
-	for _, at := range []time.Duration{s.First, s.Last} {
-		if at == core.NoTime {
-			continue
-		}
-		if at < last {
-			return true
-		}
-		last = at
-	}
-	return !slices.IsSorted(s.Chunks)
 }
 
 // statistics adds the fixed statistics of one latency; values is sorted by it.
