@@ -125,14 +125,16 @@ type importBatch struct {
 	trials  []*core.Trial
 	quality []ingest.Quality
 	samples map[core.ID][]core.Sample
-	held    int             // samples in samples
+	held    int             // of samples, about, in words of memory
 	said    map[string]bool // trial and field, of assertions on known trials
 }
 
-// The bounds of a batch: trials, and single requests held in memory.
+// The bounds of a batch: trials, and memory of single requests, in words: a million
+// requests, or fewer with the moments of their chunks.
 const (
-	batchTrials  = 1000
-	batchSamples = 1_000_000
+	batchTrials = 1000
+	sampleWords = 20
+	batchWords  = 1_000_000 * sampleWords
 )
 
 func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
@@ -157,10 +159,12 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 		b.trials = append(b.trials, t)
 		if samples := res.Samples[t.ID]; len(samples) > 0 {
 			b.samples[t.ID] = samples
-			b.held += len(samples)
+			for i := range samples {
+				b.held += sampleWords + len(samples[i].Chunks)
+			}
 		}
 	}
-	if len(b.trials) < batchTrials && b.held < batchSamples {
+	if len(b.trials) < batchTrials && b.held < batchWords {
 		return nil
 	}
 	return b.record(ctx)
