@@ -28,6 +28,8 @@ func (a *app) importCommand() *cli.Command {
 			&cli.StringFlag{Name: "pattern", Usage: "take fields from paths: `'{gpu}/{model}_tp{tp}_c{concurrency}/*.json'`"},
 			&cli.StringFlag{Name: "mapping", Usage: "`FILE` that names the columns of tables and what files do not say; default an import.yaml in their folder"},
 			&cli.StringFlag{Name: "where", Usage: "attach the accuracy of an evaluation to trials that meet this `CONDITION`; default those of its model"},
+			&cli.StringFlag{Name: "metrics-before", Usage: "`FILE` of the server's Prometheus metrics, saved before the benchmark, for one result"},
+			&cli.StringFlag{Name: "metrics-after", Usage: "`FILE` of the same after it: cache hits, preemptions and the like are the difference"},
 			&cli.BoolFlag{Name: "suggest", Usage: "propose a pattern and name what the files lack; record nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be recorded and record nothing"},
 		},
@@ -83,6 +85,10 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	server, err := readSnapshots(cmd)
+	if err != nil {
+		return err
+	}
 	if cmd.Bool("suggest") {
 		return a.suggest(ctx, cmd, opt)
 	}
@@ -101,6 +107,9 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 	report := importReport{Skipped: []note{}, Errors: []note{}}
 	batch := &importBatch{app: a, db: db, sets: sets, report: &report, samples: map[core.ID][]core.Sample{}, said: map[string]bool{}}
 	err = ingest.Walk(ctx, cmd.Args().Slice(), opt, func(path string, res ingest.Result) error {
+		if err := server.complete(a, res); err != nil {
+			return err
+		}
 		return batch.file(ctx, res)
 	})
 	if err == nil {

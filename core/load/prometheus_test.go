@@ -93,6 +93,57 @@ func TestSharedCase29(t *testing.T) {
 	}
 }
 
+// TestWentBack: a series that begins anew is noticed although the sum of all grows,
+// and what the other counters say stays.
+func TestWentBack(t *testing.T) {
+	before := parse(t, `vllm:prefix_cache_queries_total{engine="0"} 1000
+vllm:prefix_cache_queries_total{engine="1"} 1000
+vllm:prefix_cache_hits_total{engine="0"} 10
+vllm:prefix_cache_hits_total{engine="1"} 10
+vllm:num_preemptions_total{engine="0"} 1
+vllm:num_preemptions_total{engine="1"} 2
+vllm:num_preemptions_total_other 9
+`)
+	for _, tt := range []struct {
+		name, after string
+		back        string
+		queries     core.Value
+		want        map[string]float64
+	}{
+		{"grown", `vllm:prefix_cache_queries_total{engine="0"} 1500
+vllm:prefix_cache_queries_total{engine="1"} 1500
+vllm:prefix_cache_queries_total{engine="2"} 1000
+vllm:prefix_cache_hits_total{engine="0"} 510
+vllm:prefix_cache_hits_total{engine="1"} 10
+vllm:num_preemptions_total{engine="0"} 1
+vllm:num_preemptions_total{engine="1"} 5
+`, "", core.Number(2000), map[string]float64{"prefix_hit_rate": 0.25, "preemptions": 3}},
+		{"one engine began anew", `vllm:prefix_cache_queries_total{engine="0"} 5
+vllm:prefix_cache_queries_total{engine="1"} 9000
+vllm:prefix_cache_hits_total{engine="0"} 10
+vllm:prefix_cache_hits_total{engine="1"} 510
+vllm:num_preemptions_total{engine="0"} 1
+vllm:num_preemptions_total{engine="1"} 2
+`, "vllm:prefix_cache_queries_total", core.Missing(), map[string]float64{"prefix_hit_rate": missing, "preemptions": 0}},
+		{"one engine is gone", `vllm:prefix_cache_queries_total{engine="1"} 9000
+vllm:prefix_cache_hits_total{engine="1"} 510
+vllm:num_preemptions_total{engine="1"} 7
+`, "vllm:num_preemptions_total vllm:prefix_cache_hits_total vllm:prefix_cache_queries_total", core.Missing(),
+			map[string]float64{"prefix_hit_rate": missing, "preemptions": missing}},
+	} {
+		after := parse(t, tt.after)
+		if got := strings.Join(load.WentBack(before, after), " "); got != tt.back {
+			t.Errorf("%s: %q went back, want %q", tt.name, got, tt.back)
+		}
+		if queries, _ := load.PrefixCacheTokens(before, after); queries != tt.queries {
+			t.Errorf("%s: %v tokens looked up, want %v", tt.name, queries, tt.queries)
+		}
+		f, _ := load.ServerFigures(before, after)
+		t.Log(tt.name)
+		check(t, f, tt.want)
+	}
+}
+
 func TestServerFigures(t *testing.T) {
 	for _, tt := range []struct {
 		name, before, after string
