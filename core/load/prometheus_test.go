@@ -204,6 +204,25 @@ sim:spec_decode_num_accepted_tokens_total 0`,
 	}
 }
 
+// TestWindowOfARestart: what a server that began anew counted is unknown, and why is
+// said beside what is still known.
+func TestWindowOfARestart(t *testing.T) {
+	var scrapes atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		queries := 500
+		if scrapes.Add(1) > 1 {
+			queries = 3
+		}
+		fmt.Fprintf(w, "vllm:prefix_cache_queries_total{engine=\"0\"} %d\nvllm:prefix_cache_hits_total{engine=\"0\"} 1\nvllm:num_preemptions_total 4\n", queries)
+	}))
+	t.Cleanup(server.Close)
+	f, err := load.OpenWindow(t.Context(), server.URL).Close(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "began anew while it was measured: vllm:prefix_cache_queries_total went back") {
+		t.Errorf("error %v", err)
+	}
+	check(t, f, map[string]float64{"prefix_hit_rate": missing, "cached_tokens": missing, "preemptions": 0})
+}
+
 func TestScrape(t *testing.T) {
 	page := func(status int, kind, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -202,8 +203,8 @@ func (w *Window) look(m map[string]float64) {
 }
 
 // Close scrapes a last time and gives the server's figures of the window. The
-// figures are empty where the server has no metrics, and the error says why. It
-// returns within seconds even when the server hangs.
+// figures are empty where the server has no metrics, and the error says why; of a
+// server that began anew the error says which counters are unknown. It returns within seconds even when the server hangs.
 func (w *Window) Close(ctx context.Context) (core.Figures, error) {
 	w.cancel()
 	w.done.Wait()
@@ -223,6 +224,9 @@ func (w *Window) Close(ctx context.Context) (core.Figures, error) {
 	}
 	if cached.Kind == core.KindNumber {
 		f.Set("cached_tokens", cached.Num)
+	}
+	if back := WentBack(w.before, after); len(back) > 0 {
+		return f, fmt.Errorf("the server began anew while it was measured: %s went back", strings.Join(back, ", "))
 	}
 	if len(f) == 0 {
 		return f, errors.New("the server's metrics hold none of the names that are known")
