@@ -114,7 +114,7 @@ func TestRequests(t *testing.T) {
 		{"show attained(known(ttft_ms) and max(ttft_ms, tpot_ms) < 200 and bin(e2el_ms, 500) == 500) where number == 1", "0.5", ""},
 		{"show attained(true and ttft_ms < unlimited) where number == 1", "1", ""},
 		// Samples that do not know when a request was due cannot say.
-		{"show attained(ttft_due_ms <= 200), attained(icl_ms < 5), attained(cached_tokens == 0) where number == 1", "  ", ""},
+		{"show attained(ttft_due_ms <= 200), attained(icl_ms < 5), attained(cached_tokens == 0) where number == 1", "  ", "samples samples samples"},
 		{"show attained(ttft_due_ms <= 200 or ttft_ms <= 200) where number == 1", "1", ""},
 		// What is wrong with a request's times is not good.
 		{"show attained(ttft_ms > 0) where number == 6", "0.5", "samples"},
@@ -170,9 +170,13 @@ func TestRequestWarnings(t *testing.T) {
 	if a.Excluded != (query.Excluded{Undecided: 1, Status: 1}) {
 		t.Errorf("left out %+v", a.Excluded)
 	}
-	last := a.Warnings[slices.IndexFunc(a.Warnings, func(w query.Warning) bool { return strings.Contains(w.Message, "lack a figure") })].Message
-	if want := "goodput(" + slo + "): 1 request of 1 trial lack a figure that it names, and do not count as attained"; last != want {
+	last := a.Warnings[slices.IndexFunc(a.Warnings, func(w query.Warning) bool { return strings.Contains(w.Message, "a figure") })].Message
+	if want := "goodput(" + slo + "): a figure that it names is unknown of 1 request in 1 trial: not attained"; last != want {
 		t.Errorf("%q, want %q", last, want)
+	}
+	a = ask(t, served(t), "show attained(queue_ms < 1) where number <= 2")
+	if got, want := message(a, "samples"), "attained(queue_ms < 1) is unknown of 2 trials, whose samples do not hold what it names"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	// A trial is counted once, in whatever passes and rows it is asked for.
 	a = ask(t, served(t), "show number, attained("+slo+"), gain vs number > 0 on engine")
