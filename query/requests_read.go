@@ -113,9 +113,9 @@ func (r *requests) note(number core.Value, asked, completed int) {
 		r.without++
 	}
 	for _, c := range r.conds {
-		switch {
-		case c.open == 0:
-		case c.open == completed:
+		switch c.open {
+		case 0:
+		case completed:
 			c.blind++
 		default:
 			c.unknown += c.open
