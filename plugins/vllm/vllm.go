@@ -61,8 +61,10 @@ var (
 	engineConfig  = regexp.MustCompile(`Initializing a V\d+ LLM engine \(v?([^)]*)\) with config: (.*)`)
 	batchedTokens = regexp.MustCompile(`max_num_batched_tokens\s*=\s*(\d+)`)
 	cacheTokens   = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
-	attention     = regexp.MustCompile(`Using ([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
-	cacheInfo     = regexp.MustCompile(`(?m)^vllm:cache_config_info\{([^}]*)\}`)
+	// "Using FLASH_ATTN attention backend out of potential backends: …" in newer versions.
+	attention    = regexp.MustCompile(`Using (?:AttentionBackendEnum\.)?([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
+	largestGraph = regexp.MustCompile(`["']max_cudagraph_capture_size["']: (\d+)`)
+	cacheInfo    = regexp.MustCompile(`(?m)^vllm:cache_config_info\{([^}]*)\}`)
 )
 
 // configNames are the names in the line of the engine's configuration that are
@@ -95,9 +97,14 @@ func read(line string, r *serving.Report) {
 				r.Set(flag, v)
 			}
 		}
+		if m := largestGraph.FindStringSubmatch(m[2]); m != nil {
+			r.Set("max_cudagraph_capture_size", serving.Amount(m[1]))
+		}
 		return
 	}
 	if strings.Contains(line, "hunked prefill is enabled") {
+		// Newer versions say it in this line alone.
+		r.Set("enable_chunked_prefill", core.Bool(true))
 		if m := batchedTokens.FindStringSubmatch(line); m != nil {
 			r.Set("max_num_batched_tokens", serving.Amount(m[1]))
 		}
@@ -111,7 +118,7 @@ func read(line string, r *serving.Report) {
 	switch {
 	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"):
 		r.Loaded()
-	case strings.Contains(line, "Directly load the compiled graph"):
+	case strings.Contains(line, "Directly load the compiled graph"), strings.Contains(line, "Directly load AOT compilation"):
 		r.CompileCache(true)
 	case strings.Contains(line, "Compiling a graph for"):
 		r.CompileCache(false)
