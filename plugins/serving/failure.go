@@ -39,6 +39,9 @@ type Signature struct {
 	Last  bool
 	Trust Trust
 	Class core.FailureClass
+	// Remark says that the engine may make no more of the cause than a warning or a
+	// remark. Other signatures do not look at such lines; this one then suspects.
+	Remark bool
 	// OutOfMemory has its class decided by the phase in which it came.
 	OutOfMemory bool
 	// Traceback has its proof in the last line of the traceback that follows.
@@ -55,8 +58,9 @@ func (d *Dialect) diagnose(tail string) core.Diagnosis { return d.classify(tail,
 // line of proof the class is unknown.
 func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnosis {
 	lines := strings.Split(tail, "\n")
+	remarks := make([]bool, len(lines))
 	for i, text := range lines {
-		lines[i] = Message(text)
+		lines[i], remarks[i] = Message(text), remark(text)
 	}
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -68,7 +72,10 @@ func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnos
 			continue
 		}
 		for _, s := range signatures {
-			if s.Trust == Stuck && !running || !s.before(best) || !s.matches(lines, i) {
+			if remarks[i] {
+				s.Trust = max(s.Trust, Suspicious)
+			}
+			if remarks[i] && !s.Remark || s.Trust == Stuck && !running || !s.before(best) || !s.matches(lines, i) {
 				continue
 			}
 			best, at = s, i
