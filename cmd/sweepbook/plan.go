@@ -40,6 +40,9 @@ func (a *app) planCommand() *cli.Command {
 			if err := study.Check(ctx, file, a.judgeOf(src, file)); err != nil {
 				return err
 			}
+			if err := checkAccepted(file); err != nil {
+				return err
+			}
 			outline, err := study.NewOutline(ctx, file, a.opener(&plugins.Host{}), durations)
 			if err != nil {
 				return err

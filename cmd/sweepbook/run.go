@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins"
 	"github.com/sweepbook/sweepbook/plugins/serving"
@@ -56,7 +58,12 @@ func readStudy(cmd *cli.Command, verb string) (*study.File, error) {
 func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File) error {
 	s := &file.Study
 	j := a.judgeOf(db, file)
+	j.accept = func(ctx context.Context) error { return accept(ctx, db, s) }
+	j.void = func(ctx context.Context, ids []core.ID) ([]string, error) { return voidRules(ctx, db, ids) }
 	if err := study.Check(ctx, file, j); err != nil {
+		return err
+	}
+	if err := checkAccepted(file); err != nil {
 		return err
 	}
 	for name := range s.Engines {
@@ -100,6 +107,10 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	a.interrupt.Store(true)
 	res, err := runner.Run(ctx)
 	ui.end()
+	// Also what was verified at the end, and what ended before a run was stopped.
+	if err := accept(context.WithoutCancel(ctx), db, s); err != nil {
+		a.warn("%v", err)
+	}
 	return a.runDone(cmd, file, res, err)
 }
 
@@ -145,6 +156,11 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	case err != nil:
 		return err
 	}
+	if res.Void != nil {
+		a.fail(hinted{fmt.Errorf("no winner on %s: %w", file.Study.DecideOn, res.Void),
+			"accept: [" + strings.Join(ruleIDs(res.Void.Rules), ", ") + "] in " + shellWord(file.Path) + " lets such figures decide; sweepbook audit prints the evidence"})
+		return quietError{exitNothing}
+	}
 	if len(res.Winners) == 0 {
 		a.fail(hinted{fmt.Errorf("no trial on %s meets the objective: %s", file.Study.DecideOn, file.Study.Objective),
 			self(cmd) + " list " + shellWord(`study == "`+file.Study.Name+`"`) + " shows what became of each"})
@@ -162,6 +178,15 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 		return err
 	}
 	return a.reportHint(cmd, file)
+}
+
+// ruleIDs are the names of rules without their titles.
+func ruleIDs(rules []string) []string {
+	ids := make([]string, len(rules))
+	for i, rule := range rules {
+		ids[i], _, _ = strings.Cut(rule, " ")
+	}
+	return ids
 }
 
 func (a *app) reportHint(cmd *cli.Command, file *study.File) error {

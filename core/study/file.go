@@ -151,6 +151,7 @@ func (f *File) study(root node) {
 		"baseline":  func(n node) { s.Baseline = f.config(n); f.remember(n) },
 		"stages":    func(n node) { f.stages(n) },
 		"verify":    func(n node) { f.verify(n) },
+		"accept":    func(n node) { s.Accept = n.texts(); f.remember(n) },
 	})
 	if haveWorkloads {
 		f.workloads(workloads, defaults)

@@ -270,7 +270,9 @@ func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trial
 		}
 		res.Ran++
 		res.Failed++
-		r.event(Event{Kind: EventTrial, Trial: t})
+	}
+	if len(trials) > 0 {
+		r.event(Event{Kind: EventFailed, Trial: trials[0], Total: len(trials)})
 	}
 	if stopped {
 		return ErrStopped

@@ -204,9 +204,7 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		trials, known := r.trials(c, workloads)
 		if first {
 			res.Known += len(known)
-			for _, t := range known {
-				r.event(Event{Kind: EventKnown, Trial: t})
-			}
+			r.tellKnown(known)
 			first = false
 		}
 		if len(trials) == 0 {
@@ -230,6 +228,27 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// tellKnown says what is known already: of a launch that failed once, not of each
+// of its trials.
+func (r *Runner) tellKnown(known []*core.Trial) {
+	failed := map[core.ID]int{}
+	for _, t := range known {
+		if t.Launch != nil && t.Launch.Failure != "" {
+			failed[t.Launch.ID]++
+		}
+	}
+	for _, t := range known {
+		e := Event{Kind: EventKnown, Trial: t}
+		if t.Launch != nil && t.Launch.Failure != "" {
+			if e.Total = failed[t.Launch.ID]; e.Total == 0 {
+				continue
+			}
+			delete(failed, t.Launch.ID)
+		}
+		r.event(e)
 	}
 }
 

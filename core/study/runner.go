@@ -58,6 +58,8 @@ type Result struct {
 	// Winners are the ids of the best trials on the deciding workload; several
 	// when they tie; none when nothing qualifies.
 	Winners []core.ID
+	// Void says that nothing was decided because no figure may decide; nil otherwise.
+	Void *VoidError
 	Ran     int // trials measured by this run
 	Known   int // trials that had ended before
 	Failed  int // of those measured
@@ -138,6 +140,10 @@ func (r *Runner) stage(ctx context.Context, res *Result, stage core.Stage, decid
 	if err := r.judge(ctx, res, configs); err != nil {
 		return err
 	}
+	if res.Void != nil {
+		r.event(Event{Kind: EventDecision, Text: "nothing is decided: " + res.Void.Error()})
+		return nil
+	}
 	if res.Winner.Hash() == before {
 		r.event(Event{Kind: EventDecision, Text: "the best so far stays"})
 		return nil
@@ -161,7 +167,8 @@ func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) 
 		}
 	}
 	best, err := r.Judge.Best(ctx, r.File.Study.Objective, among)
-	if err != nil {
+	res.Void = nil
+	if err != nil && !errors.As(err, &res.Void) {
 		return fmt.Errorf("objective: %w", err)
 	}
 	res.Winners = best
@@ -193,7 +200,11 @@ func (r *Runner) verify(ctx context.Context, res *Result) error {
 		return nil
 	}
 	r.event(Event{Kind: EventStage, Text: "verification"})
-	if len(res.Winners) == 0 {
+	switch {
+	case res.Void != nil:
+		r.event(Event{Kind: EventDecision, Text: "skipped: nothing was decided, so there is nothing to verify"})
+		return nil
+	case len(res.Winners) == 0:
 		r.event(Event{Kind: EventDecision, Text: "skipped: nothing qualified, so there is nothing to verify"})
 		return nil
 	}
