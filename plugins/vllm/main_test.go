@@ -81,6 +81,7 @@ func TestResolved(t *testing.T) {
 // Lines of a newer version: what depends on the GPU and what was found in the
 // compile cache.
 func TestStartsOfNewerVersions(t *testing.T) {
+	server := enginetest.NewServer(t, "demo/m-8B")
 	for log, want := range map[string]core.Knobs{
 		"0.24-warm.log": {
 			"context_len": core.Number(4096), "dtype": core.String("bfloat16"), "tp": core.Number(1), "kv_cache_dtype": core.String("auto"),
@@ -91,7 +92,7 @@ func TestStartsOfNewerVersions(t *testing.T) {
 		"0.24-cold.log":     {"compile_cache": core.String("cold")},
 	} {
 		t.Run(log, func(t *testing.T) {
-			servingtest.WantKnobs(t, want, servingtest.ReadStart(t, vllm.New(), "testdata/starts/"+log).Resolved)
+			servingtest.WantKnobs(t, want, servingtest.ReadStart(t, vllm.New(), "testdata/starts/"+log, server.URL, server.Model).Resolved)
 		})
 	}
 }
