@@ -124,11 +124,15 @@ func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	return a.helpOf(ctx, origin, found.Version)
+}
+
+func (a *Adapter) helpOf(ctx context.Context, origin core.Origin, version string) (string, error) {
 	command, err := a.d.command(origin)
 	if err != nil {
 		return "", err
 	}
-	key := strings.Join(command, " ") + "\x00" + origin.Image + "\x00" + found.Version
+	key := strings.Join(command, " ") + "\x00" + origin.Image + "\x00" + version
 	a.helps.mu.Lock()
 	defer a.helps.mu.Unlock()
 	if text, ok := a.helps.texts[key]; ok {
@@ -142,7 +146,7 @@ func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) 
 			text, err = a.inImage(ctx, origin, append(slices.Clone(command), args...))
 		}
 		cancel()
-		if len(HelpFlags(text)) >= fewestFlags {
+		if a.d.lists(HelpFlags(text)) {
 			if a.helps.texts == nil {
 				a.helps.texts = map[string]string{}
 			}
@@ -155,6 +159,12 @@ func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) 
 		last = fmt.Errorf("%w: no flags in what it printed", core.ErrInvalid)
 	}
 	return "", fmt.Errorf("help of %s: %w", a.d.Name, last)
+}
+
+// lists reports whether a text with these flags is the whole help: a page of it
+// would make good flags look wrong.
+func (d *Dialect) lists(known map[string]bool) bool {
+	return len(known) >= fewestFlags && !slices.ContainsFunc(d.Always, func(flag string) bool { return !known[flag] })
 }
 
 // Check compares the flags of a plan with what the engine of the origin prints for

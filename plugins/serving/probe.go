@@ -186,11 +186,15 @@ func parseGPUs(out string) []GPU {
 // machineFacts are the fields of a setup that the GPUs of a plan tell. They are
 // empty where no GPU can be seen, and hold no name where the GPUs differ.
 func (a *Adapter) machineFacts(ctx context.Context, plan core.Plan) map[string]core.Value {
-	facts := map[string]core.Value{}
 	gpus, err := a.GPUs(ctx)
 	if err != nil {
-		return facts
+		return map[string]core.Value{}
 	}
+	return factsOf(gpus, plan)
+}
+
+func factsOf(gpus []GPU, plan core.Plan) map[string]core.Value {
+	facts := map[string]core.Value{}
 	var used []GPU
 	for _, gpu := range gpus {
 		for _, p := range plan.Processes {

@@ -25,7 +25,7 @@ func dialect() *serving.Dialect {
 		Install: "install it with: python3 -m venv DIR && DIR/bin/pip install vllm",
 		Images:  "vllm/vllm-openai",
 		Command: []string{"vllm", "serve"}, Entrypoint: "vllm", ImageCommand: []string{"serve"},
-		Join: true, NoForm: true,
+		Join: true, NoForm: true, NameFlag: "--served-model-name",
 		Reserved: map[string]string{
 			"uds":                         "the server is asked over TCP",
 			"root_path":                   "the server is asked directly",
@@ -49,7 +49,7 @@ func dialect() *serving.Dialect {
 			"enable_server_load_tracking": "it changes what is measured",
 		},
 		Env:  map[string]string{"VLLM_NO_USAGE_STATS": "1"},
-		Help: [][]string{{"--help=all"}, {"--help"}},
+		Help: [][]string{{"--help=all"}, {"--help"}}, Always: []string{"--max-model-len", "--tensor-parallel-size", "--gpu-memory-utilization", "--port"},
 		// A large model that compiles its kernels for the first time takes most of this.
 		Timeout: 40 * time.Minute, Idle: 10 * time.Minute,
 		Read: read, Ask: ask, Signatures: signatures(),
