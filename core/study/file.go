@@ -33,6 +33,7 @@ type File struct {
 // out of version control, so that the study runs elsewhere unchanged.
 type Local struct {
 	DataDir  string   // where data set files lie; default: beside the study
+	ModelDir string   // where models lie as ORG/NAME; those found there are loaded from it
 	GPUs     []string // UUIDs or indexes to use
 	PortBase int      // first port for servers
 }
@@ -212,9 +213,16 @@ func (f *File) local(root node) {
 	dir := filepath.Dir(f.Path)
 	root.mapping(map[string]func(node){
 		"data_dir": func(n node) { f.Local.DataDir = beside(dir, n.text()) },
-		"gpus":     func(n node) { f.Local.GPUs = n.texts() },
-		"ports":    func(n node) { f.Local.PortBase = n.count(1024) },
-		"engines":  func(n node) { f.engines(n) },
+		"model_dir": func(n node) {
+			// A server runs in a folder of its own.
+			f.Local.ModelDir = f.absolute(n)
+			if info, err := os.Stat(f.Local.ModelDir); err != nil || !info.IsDir() {
+				n.fail("%s: there is no folder %s", n.key, f.Local.ModelDir)
+			}
+		},
+		"gpus":    func(n node) { f.Local.GPUs = n.texts() },
+		"ports":   func(n node) { f.Local.PortBase = n.count(1024) },
+		"engines": func(n node) { f.engines(n) },
 	})
 }
 

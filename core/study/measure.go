@@ -93,8 +93,15 @@ func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 // what was measured before is another measurement.
 func alike(earlier, planned core.Setup) bool {
 	same := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return same(earlier.Image, planned.Image) && same(earlier.GPU, planned.GPU) &&
+	return sameImage(earlier.Image, planned.Image) && same(earlier.GPU, planned.GPU) &&
 		(planned.EngineVersion == "" || earlier.EngineVersion == "" || sameRelease(earlier.EngineVersion, planned.EngineVersion))
+}
+
+// sameImage compares references to images. Only what was launched has a digest.
+func sameImage(a, b string) bool {
+	nameA, digestA, _ := strings.Cut(a, "@")
+	nameB, digestB, _ := strings.Cut(b, "@")
+	return a == "" || b == "" || nameA == nameB && (digestA == "" || digestB == "" || digestA == digestB)
 }
 
 // sameRelease compares versions without a leading v and without the build's own
@@ -211,6 +218,9 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 			return nil
 		}
 		if err := r.mayGoOn(ctx); err != nil {
+			return err
+		}
+		if err := r.prepare(ctx); err != nil {
 			return err
 		}
 		// Intent before each side effect: what a launch is for is recorded first.

@@ -1,8 +1,11 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"time"
 
@@ -27,7 +30,8 @@ type OutlineLaunch struct {
 	OnTopOf       string // what the change is laid over, "" for a whole configuration
 	Config        core.Config
 	Argv          []string
-	Trials        []string // workload and load of each
+	Env           map[string]string // that the launch adds; no secrets
+	Trials        []string          // workload and load of each
 	Repeats       int
 }
 
@@ -55,11 +59,11 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	defer planner.close(context.WithoutCancel(ctx))
 
 	add := func(l OutlineLaunch, workloads []core.NamedWorkload) error {
-		argv, err := planner.argv(ctx, l.Config)
+		_, plan, err := planner.plan(ctx, l.Config)
 		if err != nil {
 			return err
 		}
-		l.Argv, l.Repeats = argv, s.Run.Repeats
+		l.Argv, l.Env, l.Repeats = plan.Processes[0].Argv, plan.Processes[0].Env, s.Run.Repeats
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
@@ -79,20 +83,9 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 		o.Launches = append(o.Launches, l)
 		return nil
 	}
-	if err := add(OutlineLaunch{Stage: "baseline", Option: "baseline", Config: base}, decide); err != nil {
-		return nil, f.Fault("baseline", err)
-	}
-	for i, stage := range s.Stages {
-		for j, option := range stage.Try {
-			under, onTopOf := standIn(s, i, base)
-			cfg := under.With(option.Change)
-			if cfg.Hash() == base.Hash() {
-				continue
-			}
-			l := OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf}
-			if err := add(l, decide); err != nil {
-				return nil, f.Fault(fmt.Sprintf("stages[%d].try[%d]", i, j), err)
-			}
+	for _, p := range possible(s) {
+		if err := add(p.OutlineLaunch, decide); err != nil {
+			return nil, f.Fault(p.key, err)
 		}
 	}
 	if rest := verified(s); len(rest) > 0 {
@@ -108,6 +101,34 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	}
 	o.Assumed = assumption(d)
 	return o, nil
+}
+
+// possibleLaunch is a launch that a search may come to, and the key of the file that
+// asks for it.
+type possibleLaunch struct {
+	OutlineLaunch
+	key string
+}
+
+// possible lists the launches of the search: the baseline, and each option on top of
+// what stands in for the best so far.
+func possible(s *core.Study) []possibleLaunch {
+	base := baseline(s)
+	out := []possibleLaunch{{OutlineLaunch{Stage: "baseline", Option: "baseline", Config: base}, "baseline"}}
+	for i, stage := range s.Stages {
+		for j, option := range stage.Try {
+			under, onTopOf := standIn(s, i, base)
+			cfg := under.With(option.Change)
+			if cfg.Hash() == base.Hash() {
+				continue
+			}
+			out = append(out, possibleLaunch{
+				OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf},
+				fmt.Sprintf("stages[%d].try[%d]", i, j),
+			})
+		}
+	}
+	return out
 }
 
 var engineCondition = regexp.MustCompile(`^\s*engine\s*==\s*["']([^"']+)["']\s*$`)
@@ -138,34 +159,61 @@ func assumption(d Durations) string {
 	return "2 minutes a launch and 2 minutes a trial: nothing of this kind was measured here yet"
 }
 
-// planner renders commands, one open engine for each name.
+// planner makes plans, with one open engine for each name.
 type planner struct {
 	file     *File
 	open     func(ctx context.Context, engine string) (*Session, error)
 	sessions map[string]*Session
 }
 
-func (p *planner) argv(ctx context.Context, c core.Config) ([]string, error) {
-	session, ok := p.sessions[c.Engine]
-	if !ok {
-		var err error
-		if session, err = p.open(ctx, c.Engine); err != nil {
-			return nil, fmt.Errorf("engine %s: %w", c.Engine, err)
-		}
-		p.sessions[c.Engine] = session
+func (p *planner) session(ctx context.Context, engine string) (*Session, error) {
+	if session, ok := p.sessions[engine]; ok {
+		return session, nil
 	}
+	session, err := p.open(ctx, engine)
+	if err != nil {
+		return nil, fmt.Errorf("engine %s: %w", engine, err)
+	}
+	p.sessions[engine] = session
+	return session, nil
+}
+
+func (p *planner) plan(ctx context.Context, c core.Config) (core.PlanRequest, core.Plan, error) {
 	base := p.file.Local.PortBase
 	if base == 0 {
 		base = defaultPortBase
 	}
-	plan, err := session.Plan(ctx, core.PlanRequest{Config: c, Origin: p.file.Study.Engines[c.Engine], Host: serverHost, Port: base, GPUs: p.file.Local.GPUs})
+	req := p.file.planRequest(c, base, "")
+	session, err := p.session(ctx, c.Engine)
 	if err != nil {
-		return nil, err
+		return req, core.Plan{}, err
 	}
-	if len(plan.Processes) == 0 {
-		return nil, fmt.Errorf("engine %s plans no process", c.Engine)
+	plan, err := session.Plan(ctx, req)
+	if err == nil && len(plan.Processes) == 0 {
+		err = fmt.Errorf("engine %s plans no process", c.Engine)
 	}
-	return plan.Processes[0].Argv, nil
+	return req, plan, err
+}
+
+// planRequest binds a configuration to this machine.
+func (f *File) planRequest(c core.Config, port int, dir string) core.PlanRequest {
+	return core.PlanRequest{
+		Config: c, Origin: f.Study.Engines[c.Engine], Host: serverHost, Port: port, GPUs: f.Local.GPUs, WorkDir: dir, ModelPath: f.modelPath(c),
+	}
+}
+
+// modelPath is the folder of a checkpoint below this machine's folder of models; ""
+// where there is none.
+func (f *File) modelPath(c core.Config) string {
+	name := filepath.FromSlash(cmp.Or(c.Checkpoint, c.Model))
+	if f.Local.ModelDir == "" || !filepath.IsLocal(name) {
+		return ""
+	}
+	path := filepath.Join(f.Local.ModelDir, name)
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return ""
+	}
+	return path
 }
 
 func (p *planner) close(ctx context.Context) {

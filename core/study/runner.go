@@ -10,8 +10,8 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// Runner carries out one study. All fields but Events, Log and GraceTime are
-// needed.
+// Runner carries out one study. All fields but Events, Fetch, Unprepared and
+// GraceTime are needed.
 type Runner struct {
 	File  *File
 	Store Store
@@ -33,6 +33,10 @@ type Runner struct {
 	// Stopping is closed when the user asked to end after the trial in progress, or
 	// now where a server is still loading. Ending the context ends at once.
 	Stopping <-chan struct{}
+	// Fetch gets what the study needs and this machine lacks; nil gets nothing.
+	Fetch Fetcher
+	// Unprepared launches without looking first.
+	Unprepared bool
 	// GraceTime is how long a server may take to end; default 30 s.
 	GraceTime time.Duration
 
@@ -42,6 +46,7 @@ type Runner struct {
 	launched time.Time                // start of the launch in progress
 	stuck    error                    // a server that could not be ended
 	ports    portRange
+	prepared *Prepared // before the first launch
 }
 
 // ErrStopped says that the user ended the run; what ended is recorded, and
@@ -59,10 +64,10 @@ type Result struct {
 	// when they tie; none when nothing qualifies.
 	Winners []core.ID
 	// Void says that nothing was decided because no figure may decide; nil otherwise.
-	Void *VoidError
-	Ran     int // trials measured by this run
-	Known   int // trials that had ended before
-	Failed  int // of those measured
+	Void   *VoidError
+	Ran    int // trials measured by this run
+	Known  int // trials that had ended before
+	Failed int // of those measured
 }
 
 // Check reports faults in a study's objective and conditions, at their line.

@@ -31,6 +31,7 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	samples := sink.take()
 	r.conclude(ctx, srv, t, samples, err)
 	adopt(t, sink.extra, seen)
+	r.trace(t)
 	t.EndedAt = r.Now().UTC()
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
@@ -103,15 +104,17 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 }
 
 // dataPath is where a workload's file lies on this machine.
-func (r *Runner) dataPath(w core.Workload) string {
+func (r *Runner) dataPath(w core.Workload) string { return r.File.dataPath(w) }
+
+func (f *File) dataPath(w core.Workload) string {
 	if w.Path == "" {
 		return ""
 	}
-	dir := r.File.Local.DataDir
+	dir := f.Local.DataDir
 	if dir == "" {
-		dir = filepath.Dir(r.File.Path)
+		dir = filepath.Dir(f.Path)
 	}
-	return beside(dir, r.File.dataPaths[w.Name])
+	return beside(dir, f.dataPaths[w.Name])
 }
 
 // conclude sets figures, status and failure class of a trial from its samples.
