@@ -78,6 +78,7 @@ func (s runStore) clean(t *core.Trial, samples []core.Sample) {
 	t.FailureText = s.redact.String(t.FailureText)
 	if t.Launch != nil {
 		t.Launch.Argv = s.redact.Argv(t.Launch.Argv)
+		t.Launch.Env = s.redact.Env(t.Launch.Env)
 		t.Launch.FailureText = s.redact.String(t.Launch.FailureText)
 	}
 	for i := range samples {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,18 +49,18 @@ func (a *app) planCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return a.outline(cmd, outline)
+			return a.outline(cmd, outline, file.Study.Run.Secrets)
 		},
 	})
 }
 
-func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
+func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) error {
 	if cmd.String("output") != "table" {
 		var rows [][]string
 		for i, l := range o.Launches {
-			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
 		}
-		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "trials", "repeats"}, rows))
+		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats"}, rows))
 	}
 	for i, l := range o.Launches {
 		fmt.Fprintf(a.stdout, "launch %d  %s: %s\n", i+1, l.Stage, l.Option)
@@ -69,12 +71,27 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
 			fmt.Fprintf(a.stdout, "  on top of  %s\n", l.OnTopOf)
 		}
 		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(typed(l.Argv)))
+		if len(l.Env) > 0 {
+			fmt.Fprintf(a.stdout, "  env        %s\n", shellLine(assignments(l.Env)))
+		}
+		if len(secrets) > 0 {
+			fmt.Fprintf(a.stdout, "  secrets    %s\n", strings.Join(secrets, " "))
+		}
 		for _, t := range l.Trials {
 			fmt.Fprintf(a.stdout, "  trial      %s × %d\n", t, l.Repeats)
 		}
 	}
 	fmt.Fprintf(a.stdout, "\nat most %d launches, %d trials, about %.1f GPU hours (%s)\n", len(o.Launches), o.Trials, o.GPUHours, o.Assumed)
 	return nil
+}
+
+// assignments are an environment as a shell sets it, in the order of names.
+func assignments(env map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, name+"="+env[name])
+	}
+	return out
 }
 
 // seen reads how long launches and trials took in this history.

@@ -25,6 +25,7 @@ func (a *app) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "carry out a study; run it again to resume",
 		ArgsUsage: "STUDY.yaml",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "no-prefetch", Usage: "launch without looking first whether models, images, data and flags are there"}},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := needLinux("run"); err != nil {
 				return err
@@ -102,7 +103,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	runner := &study.Runner{
 		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
-		Events: ui.event, Stopping: a.stopping,
+		Events: ui.event, Stopping: a.stopping, Fetch: fetcher(secrets, log), Unprepared: cmd.Bool("no-prefetch"),
 	}
 	a.interrupt.Store(true)
 	res, err := runner.Run(ctx)
@@ -153,6 +154,8 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	switch {
 	case errors.Is(err, study.ErrStopped):
 		return hinted{err, self(cmd) + " run " + shellWord(file.Path) + " goes on where it stopped"}
+	case errors.As(err, new(*study.MissingError)):
+		return hinted{err, self(cmd) + " prefetch " + shellWord(file.Path) + " shows what is here; run --no-prefetch launches without looking"}
 	case err != nil:
 		return err
 	}

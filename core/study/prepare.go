@@ -35,6 +35,17 @@ func (p *Prepared) Missing() []core.Need {
 	return slices.DeleteFunc(slices.Clone(p.Needs), func(n core.Need) bool { return n.Found != "" })
 }
 
+// Refused says which flags of the study the engines of this machine will not take.
+func (p *Prepared) Refused() []string {
+	var out []string
+	for _, engine := range slices.Sorted(maps.Keys(p.flags)) {
+		for _, bad := range p.flags[engine] {
+			out = append(out, engine+": "+bad.Text)
+		}
+	}
+	return out
+}
+
 // MissingError lists everything that a study needs and this machine lacks.
 type MissingError struct{ Needs []core.Need }
 
@@ -248,7 +259,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	for _, note := range p.Notes {
+	for _, note := range append(p.Notes, p.Refused()...) {
 		r.event(Event{Kind: EventWarning, Text: note})
 	}
 	if missing := p.Missing(); len(missing) > 0 {

@@ -112,6 +112,8 @@ func (d *Dialect) environment(chosen map[string]string, gpus []string, contained
 		switch {
 		case SecretName(name):
 			return nil, fmt.Errorf("env %s: %w: a configuration is stored and shown; list the name under run.secrets", name, core.ErrInvalid)
+		case Patterns.String(value) != value:
+			return nil, fmt.Errorf("env %s: %w: its value looks like a secret, and a configuration is stored and shown; list the name under run.secrets", name, core.ErrInvalid)
 		case name == "CUDA_VISIBLE_DEVICES" && len(gpus) > 0:
 			return nil, fmt.Errorf("env %s: %w: the host allots the GPUs", name, core.ErrInvalid)
 		}
