@@ -31,6 +31,7 @@ func Behaviour(t *testing.T, engine *serving.Adapter, fake Fake) {
 	t.Run("killed leader", b.killedLeader)
 	t.Run("cancelled", b.cancelled)
 	t.Run("flags", b.flags)
+	t.Run("prepare", b.prepare)
 }
 
 type behaviour struct {
@@ -167,13 +168,20 @@ func (b behaviour) fails(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			req := b.request(tc.fault, tc.knobs)
+			req := b.request("", tc.knobs)
 			req.Host, req.Port, req.WorkDir = "127.0.0.1", FreePort(t), t.TempDir()
 			plan, err := b.engine.Plan(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan.Ready.Idle = 800 * time.Millisecond
+			if tc.fault != "" {
+				// Not by the configuration, which may hold no key.
+				plan.Processes[0].Env[FaultEnv] = tc.fault
+			}
+			plan.Ready.Idle = 10 * time.Second
+			if tc.fault == NeverReady || strings.HasPrefix(tc.fault, "hang:") {
+				plan.Ready.Idle = 800 * time.Millisecond
+			}
 			p := StartPlan(t, plan, req.WorkDir)
 			_, err = b.engine.Launch(t.Context(), p.Request(), nil)
 			var launch *core.LaunchError
