@@ -47,7 +47,11 @@ func loaded(c core.Config) []checkpoint {
 func (a *Adapter) models(req core.PrepareRequest, installed bool, p *core.Preparation) {
 	for i, m := range loaded(req.Config) {
 		if i == 0 && req.ModelPath != "" {
-			m.name = req.ModelPath
+			// The folder is what it is; there is no revision of it.
+			m.name, m.revision = req.ModelPath, ""
+		}
+		if m.name == "" {
+			continue
 		}
 		need, note := a.model(req, m, installed)
 		if note != "" {
