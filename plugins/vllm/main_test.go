@@ -88,6 +88,7 @@ func TestStartsOfNewerVersions(t *testing.T) {
 			"max_batched_tokens": core.Number(8192), "chunked_prefill": core.Bool(true), "max_cudagraph_capture_size": core.Number(512),
 			"attention_backend": core.String("FLASH_ATTN"), "kv_cache_tokens": core.Number(814368), "compile_cache": core.String("warm"),
 		},
+		"0.24-debug.log":    {"max_num_seqs": core.Number(1024), "max_batched_tokens": core.Number(8192)},
 		"0.24-aot-only.log": {"attention_backend": core.String("TRITON_ATTN"), "compile_cache": core.String("warm")},
 		"0.24-cold.log":     {"compile_cache": core.String("cold")},
 	} {

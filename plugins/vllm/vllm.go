@@ -60,7 +60,9 @@ var (
 	serverVersion = regexp.MustCompile(`vLLM API server version v?([0-9][0-9A-Za-z.+-]*)`)
 	engineConfig  = regexp.MustCompile(`Initializing a V\d+ LLM engine \(v?([^)]*)\) with config: (.*)`)
 	batchedTokens = regexp.MustCompile(`max_num_batched_tokens\s*=\s*(\d+)`)
-	cacheTokens   = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
+	// Of max_num_seqs only the log of VLLM_LOGGING_LEVEL=DEBUG tells the default.
+	defaulted   = regexp.MustCompile(`Defaulting (max_num_seqs|max_num_batched_tokens) to (\d+)`)
+	cacheTokens = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
 	// "Using FLASH_ATTN attention backend out of potential backends: …" in newer versions.
 	attention    = regexp.MustCompile(`Using (?:AttentionBackendEnum\.)?([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
 	largestGraph = regexp.MustCompile(`["']max_cudagraph_capture_size["']: (\d+)`)
@@ -108,6 +110,9 @@ func read(line string, r *serving.Report) {
 		if m := batchedTokens.FindStringSubmatch(line); m != nil {
 			r.Set("max_num_batched_tokens", serving.Amount(m[1]))
 		}
+	}
+	if m := defaulted.FindStringSubmatch(line); m != nil {
+		r.Set(m[1], serving.Amount(m[2]))
 	}
 	if m := cacheTokens.FindStringSubmatch(line); m != nil {
 		r.Set("kv_cache_tokens", serving.Amount(m[1]))
