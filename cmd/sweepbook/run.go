@@ -205,7 +205,7 @@ func (a *app) hidden(args []string) (int, bool) {
 	}
 	switch args[1] {
 	case "shim":
-		return supervise.ShimMain(args[2:]), true
+		return supervise.FilteredShimMain(args[2:], logFilter), true
 	case "engine-serve":
 		return a.engineServe(args[2:]), true
 	case "sim-server":
