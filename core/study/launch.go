@@ -98,7 +98,7 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	if err != nil {
 		return srv, err
 	}
-	srv.plan, err = session.Plan(ctx, r.File.planRequest(c.config, port, dir))
+	srv.plan, err = session.Plan(ctx, r.File.planRequest(c.config, port, r.File.Local.GPUs, dir))
 	if err != nil {
 		return srv, planError(err)
 	}
@@ -112,7 +112,9 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	srv.launch.Argv, srv.launch.Env, srv.launch.Log = process.Argv, process.Env, filepath.Join(dir, "server.log")
 	r.believe(srv, srv.plan.SetupHints, r.foretold(c.config))
 	for _, t := range trials {
+		tool, version := t.Setup.Tool, t.Setup.ToolVersion // a trial's own
 		t.Setup = srv.launch.Setup
+		t.Setup.Tool, t.Setup.ToolVersion = tool, version
 		r.trace(t)
 	}
 	if err := r.refused(c.config, process.Argv); err != nil {

@@ -59,11 +59,11 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	defer planner.close(context.WithoutCancel(ctx))
 
 	add := func(l OutlineLaunch, workloads []core.NamedWorkload) error {
-		_, plan, err := planner.plan(ctx, l.Config)
+		plan, err := planner.plan(ctx, l.Config)
 		if err != nil {
 			return err
 		}
-		l.Argv, l.Env, l.Repeats = plan.Processes[0].Argv, plan.Processes[0].Env, s.Run.Repeats
+		l.Argv, l.Repeats = plan.Processes[0].Argv, s.Run.Repeats
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
@@ -80,6 +80,7 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 			ready = d.Ready
 		}
 		o.GPUHours += ready.Hours() * float64(max(1, s.Hardware.GPUs))
+		l.Env = plan.Processes[0].Env
 		o.Launches = append(o.Launches, l)
 		return nil
 	}
@@ -178,27 +179,30 @@ func (p *planner) session(ctx context.Context, engine string) (*Session, error) 
 	return session, nil
 }
 
-func (p *planner) plan(ctx context.Context, c core.Config) (core.PlanRequest, core.Plan, error) {
-	base := p.file.Local.PortBase
-	if base == 0 {
-		base = defaultPortBase
-	}
-	req := p.file.planRequest(c, base, "")
+func (p *planner) plan(ctx context.Context, c core.Config) (core.Plan, error) {
 	session, err := p.session(ctx, c.Engine)
 	if err != nil {
-		return req, core.Plan{}, err
+		return core.Plan{}, err
 	}
-	plan, err := session.Plan(ctx, req)
-	if err == nil && len(plan.Processes) == 0 {
-		err = fmt.Errorf("engine %s plans no process", c.Engine)
+	plan, err := session.Plan(ctx, p.request(c))
+	if err != nil {
+		return core.Plan{}, err
 	}
-	return req, plan, err
+	if len(plan.Processes) == 0 {
+		return core.Plan{}, fmt.Errorf("engine %s plans no process", c.Engine)
+	}
+	return plan, nil
+}
+
+// request stands for a launch of which only the command is of interest.
+func (p *planner) request(c core.Config) core.PlanRequest {
+	return p.file.planRequest(c, cmp.Or(p.file.Local.PortBase, defaultPortBase), p.file.Local.GPUs, "")
 }
 
 // planRequest binds a configuration to this machine.
-func (f *File) planRequest(c core.Config, port int, dir string) core.PlanRequest {
+func (f *File) planRequest(c core.Config, port int, gpus []string, dir string) core.PlanRequest {
 	return core.PlanRequest{
-		Config: c, Origin: f.Study.Engines[c.Engine], Host: serverHost, Port: port, GPUs: f.Local.GPUs, WorkDir: dir, ModelPath: f.modelPath(c),
+		Config: c, Origin: f.Study.Engines[c.Engine], Host: serverHost, Port: port, GPUs: gpus, WorkDir: dir, ModelPath: f.modelPath(c),
 	}
 }
 

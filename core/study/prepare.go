@@ -117,12 +117,12 @@ func (p *Prepared) look(ctx context.Context, plans *planner) (map[string]*Sessio
 		if !ok {
 			continue
 		}
-		req, plan, err := plans.plan(ctx, c)
+		plan, err := plans.plan(ctx, c)
 		if err != nil {
 			// What cannot be planned fails as its launch, with a class.
 			continue
 		}
-		found, err := preparer.Prepare(ctx, core.PrepareRequest{PlanRequest: req, Plan: plan})
+		found, err := preparer.Prepare(ctx, core.PrepareRequest{PlanRequest: plans.request(c), Plan: plan})
 		switch {
 		case errors.Is(err, core.ErrUnimplemented):
 			continue
@@ -190,7 +190,7 @@ func lookForData(ctx context.Context, f *File) (needs []core.Need, sums map[stri
 	sums = map[string]core.Value{}
 	done := map[string]core.Value{}
 	for _, w := range f.Study.Workloads {
-		path := f.dataPath(w.Workload)
+		path := f.DataPath(w.Workload)
 		if path == "" {
 			continue
 		}

@@ -10,12 +10,16 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// Runner carries out one study. All fields but Events, Fetch, Unprepared and
-// GraceTime are needed.
+// Runner carries out one study. All fields but Events, Log and GraceTime are
+// needed.
 type Runner struct {
 	File  *File
 	Store Store
 	Judge Judge
+	// Fetch gets what the study needs and this machine lacks; nil gets nothing.
+	Fetch Fetcher
+	// Unprepared launches without looking first.
+	Unprepared bool
 	// Open opens an engine by name for one launch.
 	Open func(ctx context.Context, engine string) (*Session, error)
 	// Start starts a server process under supervision.
@@ -33,20 +37,16 @@ type Runner struct {
 	// Stopping is closed when the user asked to end after the trial in progress, or
 	// now where a server is still loading. Ending the context ends at once.
 	Stopping <-chan struct{}
-	// Fetch gets what the study needs and this machine lacks; nil gets nothing.
-	Fetch Fetcher
-	// Unprepared launches without looking first.
-	Unprepared bool
 	// GraceTime is how long a server may take to end; default 30 s.
 	GraceTime time.Duration
 
+	prepared *Prepared                // before the first launch
 	known    map[string][]*core.Trial // by trialKey, every attempt
 	mine     map[core.ID]bool         // planned by this run
 	used     time.Duration            // GPU time of ended launches, of all runs
 	launched time.Time                // start of the launch in progress
 	stuck    error                    // a server that could not be ended
 	ports    portRange
-	prepared *Prepared // before the first launch
 }
 
 // ErrStopped says that the user ended the run; what ended is recorded, and

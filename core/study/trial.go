@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -31,8 +30,8 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	samples := sink.take()
 	r.conclude(ctx, srv, t, samples, err)
 	adopt(t, sink.extra, seen)
-	r.trace(t)
 	t.EndedAt = r.Now().UTC()
+	r.trace(t)
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
 		return fmt.Errorf("record trial %s: %w", t.ID, err)
@@ -91,7 +90,7 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 	}()
 	req := core.BenchmarkRequest{
 		Trial: t.ID, BaseURL: srv.ready.BaseURL, Model: srv.ready.Model, Config: t.Setup.Config,
-		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.dataPath(t.Workload), IdleTimeout: time.Minute,
+		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.File.DataPath(t.Workload), IdleTimeout: time.Minute,
 	}
 	err = srv.session.Benchmark(limited, req, sink)
 	if errors.Is(err, core.ErrUnimplemented) {
@@ -101,20 +100,6 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 		return &core.LaunchError{Class: core.BenchTimeout, Line: fmt.Sprintf("not finished after %s", s.Run.TrialTimeout)}
 	}
 	return err
-}
-
-// dataPath is where a workload's file lies on this machine.
-func (r *Runner) dataPath(w core.Workload) string { return r.File.dataPath(w) }
-
-func (f *File) dataPath(w core.Workload) string {
-	if w.Path == "" {
-		return ""
-	}
-	dir := f.Local.DataDir
-	if dir == "" {
-		dir = filepath.Dir(f.Path)
-	}
-	return beside(dir, f.dataPaths[w.Name])
 }
 
 // conclude sets figures, status and failure class of a trial from its samples.
