@@ -31,7 +31,6 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	r.conclude(ctx, srv, t, samples, err)
 	adopt(t, sink.extra, seen)
 	t.EndedAt = r.Now().UTC()
-	r.trace(t)
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
 		return fmt.Errorf("record trial %s: %w", t.ID, err)
@@ -65,7 +64,9 @@ func adopt(t *core.Trial, summary map[string]core.Value, seen load.Observed) {
 		}
 	}
 	t.Throttled = seen.Throttled
-	t.Extra = map[string]core.Value{}
+	if t.Extra == nil {
+		t.Extra = map[string]core.Value{}
+	}
 	maps.Copy(t.Extra, summary)
 	maps.Copy(t.Extra, seen.Extra)
 }
