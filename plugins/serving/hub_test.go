@@ -155,7 +155,7 @@ func TestModelsInFolders(t *testing.T) {
 	}
 	// What is neither a repository nor a folder is said, and holds up nothing.
 	p := prepare(t, demo(), core.PlanRequest{Config: core.Config{Checkpoint: "s3://bucket/model"}})
-	if got := models(p, dir); got != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "s3://bucket/model is not looked for") {
+	if got := models(p, dir); got != nil || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "s3://bucket/model is not known to be here") {
 		t.Errorf("%q, notes %q", got, p.Notes)
 	}
 }

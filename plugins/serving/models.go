@@ -55,7 +55,7 @@ func (a *Adapter) models(req core.PrepareRequest, installed bool, p *core.Prepar
 		}
 		need, note := a.model(req, m, installed)
 		if note != "" {
-			p.Notes = append(p.Notes, "model "+m.name+" is not looked for: "+note)
+			p.Notes = append(p.Notes, "model "+m.name+" is not known to be here: "+note)
 			continue
 		}
 		if i == 0 {
@@ -106,6 +106,10 @@ func (a *Adapter) model(req core.PrepareRequest, m checkpoint, installed bool) (
 	if err == nil {
 		need.Found = dir
 		return need, ""
+	}
+	if req.Origin.Cmd != "" && req.Origin.Image == "" && a.interpreter(req.Origin) == "" {
+		// A wrapper may set the cache, or run the server on another machine.
+		return need, err.Error() + ", and a command of its own may have it elsewhere"
 	}
 	byHand := "hf download " + m.name
 	if m.revision != "" {
