@@ -259,8 +259,11 @@ func (r *Runner) prepare(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	for _, note := range append(p.Notes, p.Refused()...) {
-		r.event(Event{Kind: EventWarning, Text: note})
+	for _, note := range p.Notes {
+		r.event(Event{Kind: EventDecision, Text: note})
+	}
+	for _, bad := range p.Refused() {
+		r.event(Event{Kind: EventWarning, Text: bad})
 	}
 	if missing := p.Missing(); len(missing) > 0 {
 		return &MissingError{missing}
