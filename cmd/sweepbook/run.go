@@ -160,7 +160,7 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 		return err
 	}
 	if res.Void != nil {
-		a.fail(hinted{fmt.Errorf("no winner on %s: %w", file.Study.DecideOn, res.Void),
+		a.fail(hinted{fmt.Errorf("no winner on %s: %s", file.Study.DecideOn, res.Void),
 			"accept: [" + strings.Join(ruleIDs(res.Void.Rules), ", ") + "] in " + shellWord(file.Path) + " lets such figures decide; sweepbook audit prints the evidence"})
 		return quietError{exitNothing}
 	}

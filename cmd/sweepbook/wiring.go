@@ -120,7 +120,7 @@ func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]c
 		if err != nil {
 			return nil, err
 		}
-		return nil, &study.VoidError{Trials: len(void), Rules: rules}
+		return nil, &study.VoidError{Void: study.Void{Trials: len(void), Rules: rules}}
 	}
 	return best, nil
 }

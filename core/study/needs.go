@@ -34,15 +34,20 @@ type Judge interface {
 	Holds(ctx context.Context, condition string, trial core.ID) (bool, error)
 }
 
-// VoidError says that the audit voids every figure that could decide.
-type VoidError struct {
+// Void is why nothing could be decided: the audit voids every figure that could.
+type Void struct {
 	Trials int      // that qualify
 	Rules  []string // that void them, with their titles: "E7 dummy weights"
 }
 
-func (e *VoidError) Error() string {
-	return fmt.Sprintf("the audit voids every figure that could decide (%d trials): %s", e.Trials, strings.Join(e.Rules, ", "))
+func (v Void) String() string {
+	return fmt.Sprintf("the audit voids every figure that could decide (%d trials): %s", v.Trials, strings.Join(v.Rules, ", "))
 }
+
+// VoidError is Void as a judge's answer.
+type VoidError struct{ Void }
+
+func (e *VoidError) Error() string { return e.String() }
 
 // Process is a supervised server tree.
 type Process interface {

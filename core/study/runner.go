@@ -64,7 +64,7 @@ type Result struct {
 	// when they tie; none when nothing qualifies.
 	Winners []core.ID
 	// Void says that nothing was decided because no figure may decide; nil otherwise.
-	Void   *VoidError
+	Void   *Void
 	Ran    int // trials measured by this run
 	Known  int // trials that had ended before
 	Failed int // of those measured
@@ -146,7 +146,7 @@ func (r *Runner) stage(ctx context.Context, res *Result, stage core.Stage, decid
 		return err
 	}
 	if res.Void != nil {
-		r.event(Event{Kind: EventDecision, Text: "nothing is decided: " + res.Void.Error()})
+		r.event(Event{Kind: EventDecision, Text: "nothing is decided: " + res.Void.String()})
 		return nil
 	}
 	if res.Winner.Hash() == before {
@@ -172,11 +172,14 @@ func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) 
 		}
 	}
 	best, err := r.Judge.Best(ctx, r.File.Study.Objective, among)
-	res.Void = nil
-	if err != nil && !errors.As(err, &res.Void) {
+	res.Winners, res.Void = best, nil
+	var void *VoidError
+	switch {
+	case errors.As(err, &void):
+		res.Void = &void.Void
+	case err != nil:
 		return fmt.Errorf("objective: %w", err)
 	}
-	res.Winners = best
 	for _, c := range configs {
 		for _, id := range best {
 			if config[id] == c.Hash() {

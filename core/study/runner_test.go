@@ -486,7 +486,7 @@ func TestFailedLaunchIsToldOnce(t *testing.T) {
 type allVoid struct{ highest }
 
 func (a allVoid) Best(_ context.Context, _ string, among []core.ID) ([]core.ID, error) {
-	return nil, &study.VoidError{Trials: len(among), Rules: []string{"E7 dummy weights"}}
+	return nil, &study.VoidError{Void: study.Void{Trials: len(among), Rules: []string{"E7 dummy weights"}}}
 }
 
 // Void figures decide nothing: every option is measured on top of the baseline, and
