@@ -118,15 +118,7 @@ type helpCache struct {
 	texts map[string]string
 }
 
-// Help returns the text in which the engine of an origin lists its flags.
-func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) {
-	found, err := a.Probe(ctx, origin)
-	if err != nil {
-		return "", err
-	}
-	return a.helpOf(ctx, origin, found.Version)
-}
-
+// helpOf returns the text in which the engine of an origin lists its flags.
 func (a *Adapter) helpOf(ctx context.Context, origin core.Origin, version string) (string, error) {
 	command, err := a.d.command(origin)
 	if err != nil {
@@ -165,20 +157,6 @@ func (a *Adapter) helpOf(ctx context.Context, origin core.Origin, version string
 // would make good flags look wrong.
 func (d *Dialect) lists(known map[string]bool) bool {
 	return len(known) >= fewestFlags && !slices.ContainsFunc(d.Always, func(flag string) bool { return !known[flag] })
-}
-
-// Check compares the flags of a plan with what the engine of the origin prints for
-// --help on this machine. The command in front of the model is not checked.
-func (a *Adapter) Check(ctx context.Context, origin core.Origin, plan core.Plan) ([]Problem, error) {
-	help, err := a.Help(ctx, origin)
-	if err != nil {
-		return nil, err
-	}
-	var problems []Problem
-	for _, p := range plan.Processes {
-		problems = append(problems, CheckFlags(help, a.d.serverFlags(p.Argv, origin))...)
-	}
-	return problems, nil
 }
 
 // serverFlags cuts off the command, whose own flags ("-m", "--gpus") are not the

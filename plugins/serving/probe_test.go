@@ -164,10 +164,11 @@ printf 'usage: demo serve [-h]\n\noptions:\n  -h, --help            show\n  --a 
 	asked := filepath.Join(dir, "asked")
 	t.Setenv("LOG", asked)
 	engine := demo()
+	plan := core.Plan{Processes: []core.Process{{Argv: []string{"demo", "serve", "a/b", "--no-d", "--quant=8", "--zz"}}}}
 	for range 2 {
-		text, err := engine.Help(t.Context(), core.Origin{})
-		if err != nil || len(serving.HelpFlags(text)) != 9 {
-			t.Errorf("%d flags, %v", len(serving.HelpFlags(text)), err)
+		found, err := engine.Prepare(t.Context(), core.PrepareRequest{Plan: plan})
+		if err != nil || len(found.Flags) != 1 || found.Flags[0].Flag != "--zz" {
+			t.Errorf("%+v, %v", found, err)
 		}
 	}
 	lines, err := os.ReadFile(asked)
