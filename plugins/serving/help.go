@@ -116,6 +116,7 @@ func HelpFlags(help string) map[string]bool {
 type helpCache struct {
 	mu    sync.Mutex
 	texts map[string]string
+	fails map[string]error // a help that cannot be had costs as long as one that can
 }
 
 // helpOf returns the text in which the engine of an origin lists its flags.
@@ -129,6 +130,9 @@ func (a *Adapter) helpOf(ctx context.Context, origin core.Origin, version string
 	defer a.helps.mu.Unlock()
 	if text, ok := a.helps.texts[key]; ok {
 		return text, nil
+	}
+	if err, ok := a.helps.fails[key]; ok {
+		return "", err
 	}
 	var last error
 	for _, args := range a.d.Help {
@@ -150,7 +154,12 @@ func (a *Adapter) helpOf(ctx context.Context, origin core.Origin, version string
 	if last == nil {
 		last = fmt.Errorf("%w: no flags in what it printed", core.ErrInvalid)
 	}
-	return "", fmt.Errorf("help of %s: %w", a.d.Name, last)
+	last = fmt.Errorf("help of %s: %w", a.d.Name, last)
+	if a.helps.fails == nil {
+		a.helps.fails = map[string]error{}
+	}
+	a.helps.fails[key] = last
+	return "", last
 }
 
 // lists reports whether a text with these flags is the whole help: a page of it

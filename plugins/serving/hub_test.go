@@ -220,3 +220,33 @@ func TestPageOfHelp(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// An executable that is here counts, whatever its interpreter knows of packages; an
+// interpreter that is to run a module must know it. A version with a build is the
+// version.
+func TestWhatCountsAsInstalled(t *testing.T) {
+	dir := tools(t, map[string]string{"python3": `case "$*" in *importlib*) [ -z "$VERSION" ] && { echo PackageNotFoundError >&2; exit 1; }; echo "sweepbook-version:$VERSION";; esac` + "\n"})
+	write(t, dir, map[string]string{"demo": "#!" + filepath.Join(dir, "python3") + "\n"})
+	if err := os.Chmod(filepath.Join(dir, "demo"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	module := serving.New(&serving.Dialect{Name: "sglang", Version: "1", Package: "demo", Install: "get it", Command: []string{"python3", "-m", "demo"}, Module: []string{"-m", "demo"}})
+	for name, tc := range map[string]struct {
+		engine         *serving.Adapter
+		version, asked string
+		found, problem string
+	}{
+		"executable":            {demo(), "", "", "version unknown", ""},
+		"module":                {module, "", "", "", "has no package demo: get it"},
+		"module of a version":   {module, "1.0+cu130", "1.0", "1.0+cu130 DIR/python3", ""},
+		"executable of another": {demo(), "1.1", "1.0", "", "version 1.1 is installed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("VERSION", tc.version)
+			need := prepare(t, tc.engine, core.PlanRequest{Origin: core.Origin{Version: tc.asked}}).Needs[0]
+			if got := strings.ReplaceAll(need.Found, dir, "DIR"); got != tc.found || !strings.Contains(need.Problem, tc.problem) || (need.Problem == "") != (tc.problem == "") {
+				t.Errorf("%+v", need)
+			}
+		})
+	}
+}

@@ -35,8 +35,8 @@ func (a *Adapter) probeImage(ctx context.Context, origin core.Origin) (core.Inst
 	return core.Installation{Version: version, Command: strings.TrimSpace(digest), Detail: strings.Join(program, " ") + "; " + a.gpus(ctx)}, nil
 }
 
-// errNoImage says that an image is not on this machine.
-var errNoImage = fmt.Errorf("%w: no such image here", core.ErrNotFound)
+// errNoImage is core.ErrNotFound of an image that is not on this machine.
+var errNoImage = fmt.Errorf("%w", core.ErrNotFound)
 
 // inImage runs a short program in a container without network and GPU.
 func (a *Adapter) inImage(ctx context.Context, origin core.Origin, command []string) (string, error) {

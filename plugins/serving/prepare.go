@@ -17,10 +17,11 @@ import (
 func (a *Adapter) Prepare(ctx context.Context, req core.PrepareRequest) (core.Preparation, error) {
 	p := core.Preparation{Facts: factsOf(a.seen.gpusOf(ctx, a), req.Plan)}
 	found, err := a.seen.installation(ctx, a, req.Origin)
-	need := core.Need{Kind: "engine", Name: a.d.Name, Found: strings.TrimSpace(found.Version + " " + found.Command)}
+	need := core.Need{Kind: "engine", Name: a.d.Name}
 	if req.Origin.Image != "" {
-		need = core.Need{Kind: "image", Name: req.Origin.Image, Found: found.Command}
+		need = core.Need{Kind: "image", Name: req.Origin.Image}
 	}
+	here := false
 	switch {
 	case ctx.Err() != nil:
 		return core.Preparation{}, ctx.Err()
@@ -28,16 +29,26 @@ func (a *Adapter) Prepare(ctx context.Context, req core.PrepareRequest) (core.Pr
 		need.Problem = err.Error()
 		need.Fetch = append(containerProgram(req.Origin), "pull", req.Origin.Image)
 		need.Denied = "log in to the registry of " + req.Origin.Image + " first: " + containerProgram(req.Origin)[0] + " login"
-	case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrConflict), errors.Is(err, core.ErrInvalid):
+	case errors.Is(err, errNoPackage) && a.d.Module == nil:
+		// Its executable is here; it may know the package by another way.
+		here = true
+	case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrConflict):
 		need.Problem = err.Error()
-	case err != nil:
-		p.Notes = append(p.Notes, a.d.Name+": "+err.Error())
-		need.Found = cmp.Or(need.Found, "version unknown")
 	default:
+		here = true
+	}
+	if here {
+		if err != nil {
+			p.Notes = append(p.Notes, a.d.Name+": "+err.Error())
+		}
+		need.Found = cmp.Or(strings.TrimSpace(found.Version+" "+found.Command), "version unknown")
+		if req.Origin.Image != "" {
+			need.Found = cmp.Or(found.Command, "digest unknown")
+		}
 		a.installed(ctx, req, found, &p)
 	}
 	p.Needs = append(p.Needs, need)
-	a.models(req, err == nil, &p)
+	a.models(req, here, &p)
 	return p, nil
 }
 

@@ -58,6 +58,9 @@ func TestProbe(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
+	if _, err := demo().Probe(t.Context(), core.Origin{Version: "1.2.3+cu130"}); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("another build: %v", err)
+	}
 	if _, err := demo().Probe(t.Context(), core.Origin{Version: "1.2.4"}); !errors.Is(err, core.ErrConflict) || !strings.Contains(err.Error(), "1.2.3 is installed") || !strings.Contains(err.Error(), "wants 1.2.4") {
 		t.Errorf("another version: %v", err)
 	}
