@@ -72,7 +72,8 @@ func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnos
 			continue
 		}
 		for _, s := range signatures {
-			if remarks[i] {
+			// The code that a traceback quotes names causes that did not come about.
+			if remarks[i] || i > 0 && frame(lines[i-1]) && !exception(text) {
 				s.Trust = max(s.Trust, Suspicious)
 			}
 			if remarks[i] && !s.Remark || s.Trust == Stuck && !running || !s.before(best) || !s.matches(lines, i) {
@@ -98,6 +99,12 @@ func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnos
 		out.Line = out.Line[:maxLine] + "…"
 	}
 	return out
+}
+
+// frame reports whether a line of a traceback says where the code in the next one
+// stands.
+func frame(text string) bool {
+	return strings.HasPrefix(text, `File "`) && strings.Contains(text, ", line ")
 }
 
 const maxLine = 500
@@ -189,13 +196,18 @@ func oomPhase(lines []string, at int, phase string) core.FailureClass {
 // exceptionAfter is the last line of the traceback that follows, "Error: why".
 func exceptionAfter(lines []string, at int) string {
 	for _, text := range lines[at+1 : min(len(lines), at+1+window)] {
-		name, _, ok := strings.Cut(text, ":")
-		if !ok {
-			name = text
-		}
-		if name != "" && !strings.ContainsAny(name, " /(\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) {
+		if exception(text) {
 			return text
 		}
 	}
 	return lines[at]
+}
+
+// exception recognises the line that ends a traceback, "Error: why".
+func exception(text string) bool {
+	name, _, ok := strings.Cut(text, ":")
+	if !ok {
+		name = text
+	}
+	return name != "" && !strings.ContainsAny(name, " /(\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception"))
 }

@@ -55,6 +55,9 @@ var shared = []Signature{
 	Says(36, core.ModelNotFound, "CacheNotFound: Cache directory not found"),
 	Says(0, core.Download, "Max retries exceeded with url", "huggingface.co"),
 	Says(0, core.Download, "Read timed out", "huggingface.co"),
+	// The hub's client says so before it tries again.
+	Says(0, core.Download, "thrown while requesting ").With(Suspicious),
+	Says(0, core.Auth, "403 Client Error: Forbidden for url"),
 	Says(0, core.Download, "couldn't connect to", "huggingface.co"),
 	Says(0, core.Download, "Consistency check failed", "file should be of size"),
 	Says(0, core.Download, "429 Client Error"),
