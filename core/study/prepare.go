@@ -132,10 +132,17 @@ func (p *Prepared) look(ctx context.Context, plans *planner) (map[string]*Sessio
 		p.add(c, found)
 		for _, need := range found.Needs {
 			key := need.Kind + " " + need.Name
-			if _, known := by[key]; !known {
-				by[key] = session
+			i := slices.IndexFunc(p.Needs, func(n core.Need) bool { return n.Kind == need.Kind && n.Name == need.Name })
+			switch {
+			case i < 0:
 				p.Needs = append(p.Needs, need)
+			case p.Needs[i].Found != "" && need.Found == "":
+				// One launch needs more of it than another: the weights, say.
+				p.Needs[i] = need
+			default:
+				continue
 			}
+			by[key] = session
 		}
 	}
 	return by, nil

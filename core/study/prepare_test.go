@@ -26,7 +26,7 @@ func (p preparing) Prepare(_ context.Context, req core.PrepareRequest) (core.Pre
 	*p.asked++
 	name := req.Config.Checkpoint
 	need := core.Need{Kind: "model", Name: name, Problem: name + " is not here", Fetch: []string{"get", name}, Denied: "ask for " + name}
-	if p.here[name] {
+	if _, more := req.Config.Knobs["weights"]; p.here[name] && !more {
 		need.Found = "/models/" + name
 	}
 	out := core.Preparation{
@@ -101,6 +101,18 @@ func TestMissingThingsFailBeforeTheFirstLaunch(t *testing.T) {
 	b.Unprepared = true
 	if _, err := b.Run(t.Context()); err != nil || b.ran == 0 {
 		t.Errorf("without a look: %v, %d servers", err, b.ran)
+	}
+}
+
+// What one launch needs more of a thing than another is missing.
+func TestTheLaunchThatNeedsMoreDecides(t *testing.T) {
+	for _, stages := range []string{"[{weights: 1}]", "[{speed: 1}, {weights: 1}, {speed: 2}]"} {
+		b, _ := preparedBench(t, "stages: [{name: one, try: "+stages+"}]\n", "m")
+		b.Fetch = nil
+		var missing *study.MissingError
+		if _, err := b.Run(t.Context()); !errors.As(err, &missing) || len(missing.Needs) != 1 || missing.Needs[0].Name != "m" {
+			t.Errorf("%s: %v", stages, err)
+		}
 	}
 }
 
