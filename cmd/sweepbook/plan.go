@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,28 +68,19 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 		if l.OnTopOf != "" {
 			fmt.Fprintf(a.stdout, "  on top of  %s\n", l.OnTopOf)
 		}
-		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(typed(l.Argv)))
 		if len(l.Env) > 0 {
 			fmt.Fprintf(a.stdout, "  env        %s\n", shellLine(assignments(l.Env)))
 		}
 		if len(secrets) > 0 {
 			fmt.Fprintf(a.stdout, "  secrets    %s\n", strings.Join(secrets, " "))
 		}
+		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(typed(l.Argv)))
 		for _, t := range l.Trials {
 			fmt.Fprintf(a.stdout, "  trial      %s × %d\n", t, l.Repeats)
 		}
 	}
 	fmt.Fprintf(a.stdout, "\nat most %d launches, %d trials, about %.1f GPU hours (%s)\n", len(o.Launches), o.Trials, o.GPUHours, o.Assumed)
 	return nil
-}
-
-// assignments are an environment as a shell sets it, in the order of names.
-func assignments(env map[string]string) []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		out = append(out, name+"="+env[name])
-	}
-	return out
 }
 
 // seen reads how long launches and trials took in this history.

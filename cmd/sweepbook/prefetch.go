@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,4 +115,13 @@ func networkEnv() []string {
 		}
 	}
 	return env
+}
+
+// assignments are an environment as a shell sets it, in the order of names.
+func assignments(env map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, name+"="+env[name])
+	}
+	return out
 }

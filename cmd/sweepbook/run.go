@@ -103,9 +103,10 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	runner := &study.Runner{
 		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
-		Events: ui.event, Stopping: a.stopping, Fetch: fetcher(secrets, log), Unprepared: cmd.Bool("no-prefetch"),
+		Events: ui.event, Stopping: a.stopping,
 	}
 	a.interrupt.Store(true)
+	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
 	res, err := runner.Run(ctx)
 	ui.end()
 	// Also what was verified at the end, and what ended before a run was stopped.

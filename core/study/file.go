@@ -212,17 +212,12 @@ func (f *File) checkEngine(key, engine string, root node) {
 func (f *File) local(root node) {
 	dir := filepath.Dir(f.Path)
 	root.mapping(map[string]func(node){
+		"model_dir": func(n node) { f.modelDir(n) },
+
 		"data_dir": func(n node) { f.Local.DataDir = beside(dir, n.text()) },
-		"model_dir": func(n node) {
-			// A server runs in a folder of its own.
-			f.Local.ModelDir = f.absolute(n)
-			if info, err := os.Stat(f.Local.ModelDir); err != nil || !info.IsDir() {
-				n.fail("%s: there is no folder %s", n.key, f.Local.ModelDir)
-			}
-		},
-		"gpus":    func(n node) { f.Local.GPUs = n.texts() },
-		"ports":   func(n node) { f.Local.PortBase = n.count(1024) },
-		"engines": func(n node) { f.engines(n) },
+		"gpus":     func(n node) { f.Local.GPUs = n.texts() },
+		"ports":    func(n node) { f.Local.PortBase = n.count(1024) },
+		"engines":  func(n node) { f.engines(n) },
 	})
 }
 

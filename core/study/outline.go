@@ -1,11 +1,8 @@
 package study
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"time"
 
@@ -26,12 +23,12 @@ type Outline struct {
 // OutlineLaunch is one launch of an outline.
 type OutlineLaunch struct {
 	Stage, Option string
-	When          string // condition of the stage
-	OnTopOf       string // what the change is laid over, "" for a whole configuration
+	When          string            // condition of the stage
+	OnTopOf       string            // what the change is laid over, "" for a whole configuration
+	Env           map[string]string // that the launch adds; no secrets
 	Config        core.Config
 	Argv          []string
-	Env           map[string]string // that the launch adds; no secrets
-	Trials        []string          // workload and load of each
+	Trials        []string // workload and load of each
 	Repeats       int
 }
 
@@ -167,24 +164,20 @@ type planner struct {
 	sessions map[string]*Session
 }
 
-func (p *planner) session(ctx context.Context, engine string) (*Session, error) {
-	if session, ok := p.sessions[engine]; ok {
-		return session, nil
-	}
-	session, err := p.open(ctx, engine)
-	if err != nil {
-		return nil, fmt.Errorf("engine %s: %w", engine, err)
-	}
-	p.sessions[engine] = session
-	return session, nil
-}
-
 func (p *planner) plan(ctx context.Context, c core.Config) (core.Plan, error) {
-	session, err := p.session(ctx, c.Engine)
-	if err != nil {
-		return core.Plan{}, err
+	session, ok := p.sessions[c.Engine]
+	if !ok {
+		var err error
+		if session, err = p.open(ctx, c.Engine); err != nil {
+			return core.Plan{}, fmt.Errorf("engine %s: %w", c.Engine, err)
+		}
+		p.sessions[c.Engine] = session
 	}
-	plan, err := session.Plan(ctx, p.request(c))
+	base := p.file.Local.PortBase
+	if base == 0 {
+		base = defaultPortBase
+	}
+	plan, err := session.Plan(ctx, p.file.planRequest(c, base, p.file.Local.GPUs, ""))
 	if err != nil {
 		return core.Plan{}, err
 	}
@@ -192,32 +185,6 @@ func (p *planner) plan(ctx context.Context, c core.Config) (core.Plan, error) {
 		return core.Plan{}, fmt.Errorf("engine %s plans no process", c.Engine)
 	}
 	return plan, nil
-}
-
-// request stands for a launch of which only the command is of interest.
-func (p *planner) request(c core.Config) core.PlanRequest {
-	return p.file.planRequest(c, cmp.Or(p.file.Local.PortBase, defaultPortBase), p.file.Local.GPUs, "")
-}
-
-// planRequest binds a configuration to this machine.
-func (f *File) planRequest(c core.Config, port int, gpus []string, dir string) core.PlanRequest {
-	return core.PlanRequest{
-		Config: c, Origin: f.Study.Engines[c.Engine], Host: serverHost, Port: port, GPUs: gpus, WorkDir: dir, ModelPath: f.modelPath(c),
-	}
-}
-
-// modelPath is the folder of a checkpoint below this machine's folder of models; ""
-// where there is none.
-func (f *File) modelPath(c core.Config) string {
-	name := filepath.FromSlash(cmp.Or(c.Checkpoint, c.Model))
-	if f.Local.ModelDir == "" || !filepath.IsLocal(name) {
-		return ""
-	}
-	path := filepath.Join(f.Local.ModelDir, name)
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return ""
-	}
-	return path
 }
 
 func (p *planner) close(ctx context.Context) {

@@ -109,20 +109,17 @@ func (p *Prepared) look(ctx context.Context, plans *planner) (map[string]*Sessio
 	by := map[string]*Session{}
 	for _, launch := range possible(&plans.file.Study) {
 		c := launch.Config
-		session, err := plans.session(ctx, c.Engine)
-		if err != nil {
+		plan, err := plans.plan(ctx, c)
+		session, opened := plans.sessions[c.Engine]
+		if !opened {
 			return nil, err
 		}
 		preparer, ok := session.Engine.(core.Preparer)
-		if !ok {
-			continue
-		}
-		plan, err := plans.plan(ctx, c)
-		if err != nil {
+		if !ok || err != nil {
 			// What cannot be planned fails as its launch, with a class.
 			continue
 		}
-		found, err := preparer.Prepare(ctx, core.PrepareRequest{PlanRequest: plans.request(c), Plan: plan})
+		found, err := preparer.Prepare(ctx, core.PrepareRequest{PlanRequest: plans.file.planRequest(c, portBase(plans.file), plans.file.Local.GPUs, ""), Plan: plan})
 		switch {
 		case errors.Is(err, core.ErrUnimplemented):
 			continue
@@ -147,6 +144,9 @@ func (p *Prepared) look(ctx context.Context, plans *planner) (map[string]*Sessio
 	}
 	return by, nil
 }
+
+// portBase stands for the port of a launch of which only the command is of interest.
+func portBase(f *File) int { return cmp.Or(f.Local.PortBase, defaultPortBase) }
 
 func (p *Prepared) add(c core.Config, found core.Preparation) {
 	facts, extra := map[string]core.Value{}, map[string]core.Value{}
