@@ -14,15 +14,25 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sweepbook/sweepbook/plugins/gpu/gputest"
+	"github.com/sweepbook/sweepbook/plugins/serving/servingtest"
 )
 
 // The test binary is sweepbook itself, under every name by which it calls itself:
-// the command in the scripts, the shim, the plugin process and the simulator.
+// the command in the scripts, the shim, the plugin process and the simulator; and the
+// engines and the nvidia-smi of a machine that has none.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "shim", "engine-serve", "sim-server":
 			os.Exit(start())
+		case "fake-nvidia-smi":
+			os.Exit(gputest.Main(os.Args[2:]))
+		}
+		// Engines without a GPU: "sweepbook fake-vllm" is what a study launches.
+		if code, ok := servingtest.Main(os.Args[1:], servingtest.Fakes()...); ok {
+			os.Exit(code)
 		}
 	}
 	testscript.Main(m, map[string]func(){"sweepbook": func() { os.Exit(start()) }})

@@ -251,6 +251,9 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 	if r.stuck != nil {
 		return fmt.Errorf("a server could not be ended and may hold its GPU: %w", r.stuck)
 	}
+	if r.unfit != nil {
+		return r.unfit
+	}
 	s := &r.File.Study
 	if s.Run.GPUHours > 0 {
 		used := r.used

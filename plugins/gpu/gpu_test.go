@@ -291,7 +291,7 @@ func TestReserve(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 			}},
-		{name: "full", state: gputest.State{GPUs: full, Apps: foreign}, class: core.GPUDirty, says: "20010 MiB in use, above gpu.max_used_mib 1024: held by pid 4711 (python3) with 20000 MiB"},
+		{name: "full", state: gputest.State{GPUs: full, Apps: foreign}, class: core.GPUDirty, says: "20010 MiB in use, above run.gpu.max_used_mib 1024: held by pid 4711 (python3) with 20000 MiB"},
 		{name: "full, nobody seen", state: gputest.State{GPUs: full}, class: core.GPUDirty, says: "no process that nvidia-smi shows"},
 		{name: "full, but another GPU", state: gputest.State{GPUs: full, Apps: foreign}, change: func(g *gpu.Guard) { g.Wanted = []string{"1"} }},
 		{name: "full and allowed", state: gputest.State{GPUs: full, Apps: foreign}, change: func(g *gpu.Guard) { g.Neighbours = true },

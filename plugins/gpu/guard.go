@@ -27,8 +27,10 @@ type Guard struct {
 	MaxUsedMiB float64
 	// Neighbours allows other processes on the GPUs: they become a mark of the trials.
 	Neighbours bool
-	LookupEnv  func(string) (string, bool)
-	Now        func() time.Time
+	// FirstPort is where the blocks of ports begin; zero is 23000.
+	FirstPort int
+	LookupEnv func(string) (string, bool)
+	Now       func() time.Time
 	// Marked lists living processes of a launch, by its marker.
 	Marked func(launch core.ID) ([]string, error)
 	// Patience is how long memory may take to come free, before a launch and after a
@@ -45,8 +47,11 @@ type Patience struct {
 	After  time.Duration // of a server of ours: KILL returns before its memory is free
 }
 
-// DefaultPatience: thirty seconds at teardown were seen in the wild.
-func DefaultPatience() Patience { return Patience{Before: 10 * time.Second, After: 2 * time.Minute} }
+// DefaultPatience: more than thirty seconds at teardown were seen in the wild.
+func DefaultPatience() Patience { return Patience{Before: time.Minute, After: 2 * time.Minute} }
+
+// DefaultMaxUsedMiB leaves room for what a driver and a display take.
+const DefaultMaxUsedMiB = 1024
 
 // tolerance is by how much memory may stay above what was in use before.
 const tolerance = 512 // MiB
@@ -164,7 +169,8 @@ func (g *Guard) refusal(devices []Device, holders []Holder) string {
 		if d.UsedMiB.Kind != core.KindNumber || d.UsedMiB.Num <= g.MaxUsedMiB {
 			continue
 		}
-		return fmt.Sprintf("%s has %s MiB in use, above gpu.max_used_mib %g: held by %s", d, d.UsedMiB, g.MaxUsedMiB, whoHolds(d, holders))
+		return fmt.Sprintf("%s has %s MiB in use, above run.gpu.max_used_mib %g: held by %s; end it, or set run.gpu.neighbours: allow in the study", d, d.UsedMiB,
+			g.MaxUsedMiB, whoHolds(d, holders))
 	}
 	return ""
 }

@@ -41,9 +41,13 @@ func (g *Guard) lock(devices []Device) error {
 	}
 	// Two containers or jobs of one machine may both call their GPU number 0, so the
 	// block is locked too, and the next is taken where another run has it.
-	first := max(0, devices[0].Index)
-	for i := range blocks {
-		base := firstBlock + (first+i)%blocks*PortBlock
+	first, origin := max(0, devices[0].Index), g.FirstPort
+	if origin == 0 {
+		origin = firstBlock
+	}
+	n := max(1, min(blocks, (1<<16-origin)/PortBlock))
+	for i := range n {
+		base := origin + (first+i)%n*PortBlock
 		key := fmt.Sprintf("ports-%d", base)
 		release, err := g.Locks.Hold(key, fmt.Sprintf("the block of ports from %d", base), me)
 		if errors.Is(err, core.ErrHeld) {
@@ -55,7 +59,7 @@ func (g *Guard) lock(devices []Device) error {
 		g.held[key], g.ports = release, base
 		return nil
 	}
-	return fmt.Errorf("ports: every block from %d to %d is %w", firstBlock, firstBlock+blocks*PortBlock-1, core.ErrHeld)
+	return fmt.Errorf("ports: every block from %d to %d is %w", origin, origin+n*PortBlock-1, core.ErrHeld)
 }
 
 // Close gives back what is held.

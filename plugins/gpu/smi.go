@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/load"
@@ -185,7 +186,12 @@ func (s SMI) run(ctx context.Context, args ...string) (string, error) {
 
 func firstLine(text string) string {
 	for _, line := range nonEmpty(text) {
-		return fmt.Sprintf("%.200q", line)
+		return strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return '?'
+			}
+			return r
+		}, line[:min(len(line), 200)])
 	}
 	return "it says nothing"
 }
