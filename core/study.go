@@ -55,8 +55,9 @@ type RunRules struct {
 	ReadyTimeout   time.Duration `json:"ready_timeout"`
 	TrialTimeout   time.Duration `json:"trial_timeout"`
 	Repeats        int           `json:"repeats"`
-	GPUHours       float64       `json:"gpu_hours,omitempty"` // budget; 0 is none
-	Retries        int           `json:"retries"`             // further attempts after an infrastructure failure
+	GPUHours       float64       `json:"gpu_hours,omitempty"`    // budget; 0 is none
+	Retries        int           `json:"retries"`                // further attempts after an infrastructure failure
+	StopTimeout    time.Duration `json:"stop_timeout,omitempty"` // between TERM and KILL of a server; 0 is 30 s
 	GPU            GPURules      `json:"gpu,omitzero"`
 }
 

@@ -32,6 +32,7 @@ const proofMargin = time.Minute
 
 // reserve asks the machine for the GPUs of a launch. A simulator needs none.
 func (r *Runner) reserve(ctx context.Context, srv *server, c candidate, trials []*core.Trial) error {
+	r.watched = nil
 	if r.Reserve == nil || srv.launch.Setup.Simulated {
 		return nil
 	}
@@ -44,7 +45,7 @@ func (r *Runner) reserve(ctx context.Context, srv *server, c candidate, trials [
 		}
 		return err
 	}
-	srv.reserved = *reserved
+	srv.reserved, r.watched = *reserved, reserved.UUIDs
 	if reserved.Driver != "" {
 		srv.launch.Setup.Driver = reserved.Driver
 		for _, t := range trials {

@@ -273,5 +273,8 @@ func (r *Runner) grace() time.Duration {
 	if r.GraceTime > 0 {
 		return r.GraceTime
 	}
+	if r.File.Study.Run.StopTimeout > 0 {
+		return r.File.Study.Run.StopTimeout
+	}
 	return 30 * time.Second
 }

@@ -46,6 +46,7 @@ type Runner struct {
 	stuck    error                    // a server that could not be ended
 	unfit    error                    // why the GPUs cannot be measured on
 	warned   string                   // the latest warning of Reserve
+	watched  []string                 // UUIDs of the GPUs of the launch in progress
 	ports    portRange
 }
 

@@ -69,6 +69,7 @@ func (f *File) run(n node) {
 			n.mapping(map[string]func(node){
 				"ready": func(n node) { r.ReadyTimeout = n.duration() },
 				"trial": func(n node) { r.TrialTimeout = n.duration() },
+				"stop":  func(n node) { r.StopTimeout = n.duration() },
 			})
 		},
 		"gpu": func(n node) {

@@ -25,14 +25,14 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	sink := &collector{report: func(p core.Progress) {
 		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
 	}}
-	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(srv, t), Log: srv.launch.Log})
+	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
 	err := r.benchmark(ctx, srv, t, observer)
 	seen := observer.Finish(ctx)
 	samples := sink.take()
 	r.conclude(ctx, srv, t, samples, err)
 	adopt(t, sink.extra, seen)
-	srv.mark(t)
 	t.EndedAt = r.Now().UTC()
+	srv.mark(t)
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
 		return fmt.Errorf("record trial %s: %w", t.ID, err)
@@ -50,13 +50,13 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 
 // telemetry says which GPUs to watch: none where there are none, and none beside a
 // simulator, whose GPU is not the one of this machine.
-func (r *Runner) telemetry(srv *server, t *core.Trial) *load.TelemetrySource {
+func (r *Runner) telemetry(t *core.Trial) *load.TelemetrySource {
 	const command = "nvidia-smi"
 	if _, err := exec.LookPath(command); err != nil || t.Setup.Simulated {
 		return nil
 	}
-	if len(srv.reserved.UUIDs) > 0 {
-		return &load.TelemetrySource{Command: command, GPUs: srv.reserved.UUIDs}
+	if len(r.watched) > 0 {
+		return &load.TelemetrySource{Command: command, GPUs: r.watched}
 	}
 	return &load.TelemetrySource{Command: command, GPUs: r.File.Local.GPUs}
 }
