@@ -156,8 +156,8 @@ func (r *running) wait(t *testing.T) (int, string) {
 	return r.cmd.ProcessState.ExitCode(), string(text)
 }
 
-// processes lists what is alive of this machine: what has its folder as its home, or
-// works in it.
+// processes lists what is alive of this machine: what has its folder as its home,
+// works in it, or carries the marker of one of its launches.
 func (k *killer) processes() map[int]string {
 	out := map[int]string{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -169,19 +169,17 @@ func (k *killer) processes() map[int]string {
 		}
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		parent := k.shimOf(dir, out)
-		if strings.Contains("\x00"+string(environ), "\x00HOME="+k.dir+"\x00") || strings.HasPrefix(cwd, k.dir) || parent {
+		if strings.Contains("\x00"+string(environ), "\x00HOME="+k.dir+"\x00") || strings.HasPrefix(cwd, k.dir) || k.launched(string(environ)) {
 			out[pid] = strings.ReplaceAll(string(command), "\x00", " ")
 		}
 	}
 	return out
 }
 
-// shimOf reports whether a process is a shim of one of the others: it carries the
-// marker of a launch and nothing else of ours.
-func (k *killer) shimOf(dir string, others map[int]string) bool {
-	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-	for entry := range strings.SplitSeq(string(environ), "\x00") {
+// launched reports whether an environment carries the marker of a launch of this
+// machine: it is all that a shim has.
+func (k *killer) launched(environ string) bool {
+	for entry := range strings.SplitSeq(environ, "\x00") {
 		if launch, ok := strings.CutPrefix(entry, launchMarker); ok {
 			_, err := os.Stat(filepath.Join(k.dir, "launches", launch))
 			return err == nil

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 func fake() servingtest.Fake { return servingtest.SGLang() }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, sglang.New(), enginetest.Options{MustBenchmark: true})
+	enginetest.Conformance(t, sglang.New(), enginetest.Options{MustBenchmark: true, Origin: core.Origin{Cmd: os.Args[0] + " fake-sglang"}})
 }
 
 func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, sglang.New(), fake()) }

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func fake() servingtest.Fake { return servingtest.TRTLLM() }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, trtllm.New(), enginetest.Options{MustBenchmark: true})
+	enginetest.Conformance(t, trtllm.New(), enginetest.Options{MustBenchmark: true, Origin: core.Origin{Cmd: os.Args[0] + " fake-trtllm"}})
 }
 
 func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, trtllm.New(), fake()) }

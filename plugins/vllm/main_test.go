@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func fake() servingtest.Fake { return servingtest.VLLM() }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, vllm.New(), enginetest.Options{MustBenchmark: true})
+	enginetest.Conformance(t, vllm.New(), enginetest.Options{MustBenchmark: true, Origin: core.Origin{Cmd: os.Args[0] + " fake-vllm"}})
 }
 
 func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, vllm.New(), fake()) }
