@@ -23,7 +23,7 @@ type Reserved struct {
 	// Warning is what a person should know before the launch; "" is nothing.
 	Warning string
 	// Prove shows that nothing of the launch is left after its server was ended on a
-	// port. Where it cannot, the next Reserve refuses.
+	// port; 0 leaves out the port. Where it cannot, the next Reserve refuses.
 	Prove func(ctx context.Context, port int) error
 }
 
@@ -87,7 +87,11 @@ func (r *Runner) prove(srv *server) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(2*time.Minute, r.File.Study.Run.GPU.FreeWithin)+proofMargin)
 	defer cancel()
 	r.event(Event{Kind: EventProgress, Text: "stop: waiting until " + gpuText(srv.reserved.UUIDs) + " is free"})
-	if err := srv.reserved.Prove(ctx, srv.port); err != nil {
+	port := srv.port
+	if srv.launch.Failure == core.PortInUse {
+		port = 0 // somebody else has it, and that is no trace of ours
+	}
+	if err := srv.reserved.Prove(ctx, port); err != nil {
 		r.event(Event{Kind: EventWarning, Text: err.Error()})
 	}
 }

@@ -62,6 +62,21 @@ func TestLaunchGetsItsGPUs(t *testing.T) {
 	}
 }
 
+// A port that somebody else has taken is no trace of the server that did not get it.
+func TestForeignPortIsNoTrace(t *testing.T) {
+	b := newBench(t, "stages: [{name: one, try: [{fail: port_in_use}]}]\n")
+	var proved []int
+	b.withGPUs(func() (*study.Reserved, error) {
+		return &study.Reserved{Ports: 23300, Prove: func(_ context.Context, port int) error { proved = append(proved, port); return nil }}, nil
+	})
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(proved) != 3 || proved[0] == 0 || proved[1] != 0 || proved[2] != 0 {
+		t.Errorf("proved on ports %v, want the first one only", proved)
+	}
+}
+
 // A GPU that cannot be measured on fails one launch with its class and ends the
 // run, which goes on once the GPU is well.
 func TestUnfitGPUEndsTheRun(t *testing.T) {
