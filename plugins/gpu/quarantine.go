@@ -104,7 +104,7 @@ func (q Quarantine) Get(uuid string) (Record, bool, error) {
 	}
 	if err != nil {
 		// What cannot be read was put there for a reason.
-		return Record{UUID: uuid, Why: "the record cannot be read: " + err.Error()}, true, nil
+		return Record{UUID: uuid, Why: "the record cannot be read: " + err.Error()}, true, nil //nolint:nilerr // it is said in the record
 	}
 	if now := bootID(); r.BootID != "" && now != "" && r.BootID != now && sameHost(r.Host) {
 		if err := os.Remove(q.path(uuid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
