@@ -100,7 +100,8 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 	if errors.Is(err, core.ErrUnimplemented) {
 		err = load.Run(limited, req, sink)
 	}
-	if err != nil && limited.Err() != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+	// The other side of the wire has the same limit, and may be the first to see it.
+	if err != nil && (errors.Is(limited.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)) {
 		return &core.LaunchError{Class: core.BenchTimeout, Line: fmt.Sprintf("not finished after %s", s.Run.TrialTimeout)}
 	}
 	return err
