@@ -79,8 +79,8 @@ func conditionRules() []Rule {
 			ID: "E6", Version: 2, Severity: core.SeverityNote, Metrics: []string{"*"},
 			Title: "neighbour on the host",
 			Doc: "Another launch was measured on the same machine at the same time: CPU, PCIe, memory and power were shared. Only times that the source " +
-				"gives with a zone are compared. Or other processes had memory of the trial's own GPUs before its launch, and the study allowed it " +
-				"(extra.gpu_neighbours).",
+				"gives with a zone are compared. Or other processes had memory of the trial's own GPUs before its launch (extra.gpu_neighbours): the " +
+				"study allowed them, or they held little.",
 			check: func(x *subject) []hit {
 				if v := x.t.Extra["gpu_neighbours"]; v.Kind == core.KindText && v.Text != "" {
 					return one("on the same GPU: " + clip(v.Text, 300))
