@@ -6,11 +6,20 @@ import (
 	"time"
 )
 
-// Record is one whole trial as it travels between histories: a line of an export.
+// Record is one whole trial, or the definition of a study, as it travels between
+// histories: a line of an export.
 type Record struct {
-	Format  int      `json:"sweepbook"` // RecordFormat
-	Trial   *Trial   `json:"trial"`
-	Samples []Sample `json:"samples,omitempty"`
+	Format  int           `json:"sweepbook"` // RecordFormat
+	Study   *StudyVersion `json:"study,omitempty"`
+	Trial   *Trial        `json:"trial,omitempty"`
+	Samples []Sample      `json:"samples,omitempty"`
+}
+
+// StudyVersion is the resolved object of a study as it was at a time.
+type StudyVersion struct {
+	Name     string          `json:"name"`
+	At       time.Time       `json:"at"`
+	Resolved json.RawMessage `json:"resolved"` // a Study
 }
 
 // RecordFormat is the version of Record that this code writes and reads.

@@ -84,7 +84,8 @@ func (w *writeTx) auditTouched(study string, numbers map[int64]bool) error {
 
 // judge audits the trials that a condition on the table trial picks, as one
 // study, and says how many they were. report, where given, is told of every trial
-// whose findings are others than before.
+// whose findings are others than before; what is derived beside the trial itself
+// is then worked out anew as well.
 func (w *writeTx) judge(report func(t *core.Trial, before, after []core.Finding), where string, args ...any) (int, error) {
 	trials, err := newLoader(w.ctx, w.tx, toJudge).trials(where, args...)
 	if err != nil || len(trials) == 0 {
@@ -93,6 +94,12 @@ func (w *writeTx) judge(report func(t *core.Trial, before, after []core.Finding)
 	before := make([][]core.Finding, len(trials))
 	for i, t := range trials {
 		before[i], t.Findings = t.Findings, nil // an audit says the same however often it is made
+		if report == nil {
+			continue
+		}
+		if err := w.rederive(t); err != nil {
+			return 0, fmt.Errorf("trial %d: %w", t.Number, err)
+		}
 	}
 	said := w.db.opt.Audit(trials)
 	for i, t := range trials {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -29,6 +30,9 @@ type FindingChange struct {
 // returns the verdicts that are others than before, in order of the studies and
 // the trials' numbers. Findings whose evidence or version alone has changed are
 // renewed and not listed. Acknowledgements stay.
+//
+// Options.Derive is called of every trial before it is judged, since what it knows
+// beside the trial may have changed as well.
 //
 // Every study is audited as a whole, in a transaction of its own, and held in
 // memory meanwhile; trials without a study in portions of 20,000. After all
@@ -115,6 +119,31 @@ func (db *DB) reauditRest(ctx context.Context, changes []FindingChange) ([]Findi
 		}
 	}
 	return changes, nil
+}
+
+// rederive works out anew the figures that need more than the trial itself.
+func (w *writeTx) rederive(t *core.Trial) error {
+	if w.db.opt.Derive == nil {
+		return nil
+	}
+	before, how := t.Figures, t.Derived
+	t.Figures, t.Derived = maps.Clone(before), maps.Clone(how) // a loader's trials share them
+	w.db.opt.Derive(t)
+	if maps.Equal(before, t.Figures) && maps.Equal(how, t.Derived) {
+		return nil
+	}
+	id, err := w.derivation(t.Derived)
+	if err != nil {
+		return err
+	}
+	set, args := "derivation = ?", []any{id}
+	for _, name := range fixedFigures {
+		if v := t.Figures.Value(name); v != before.Value(name) {
+			set, args = set+", "+name+" = ?", append(args, optNumber(v))
+		}
+	}
+	_, err = w.exec("UPDATE trial SET "+set+" WHERE number = ?", append(args, t.Number)...)
+	return err
 }
 
 // verdict is what a rule says of one metric, "" where a finding names none.

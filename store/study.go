@@ -34,20 +34,22 @@ func (db *DB) SaveStudy(ctx context.Context, name string, resolved []byte, at ti
 }
 
 // Study returns the resolved object of a study as last saved, or
-// core.ErrNotFound: an imported study has trials only.
-func (db *DB) Study(ctx context.Context, name string) ([]byte, error) {
-	var resolved []byte
+// core.ErrNotFound: a study that other tools' results made has trials only.
+func (db *DB) Study(ctx context.Context, name string) (core.StudyVersion, error) {
+	s := core.StudyVersion{Name: name}
 	err := db.read(ctx, func(q querier) error {
-		err := q.QueryRowContext(ctx, "SELECT resolved FROM study WHERE name = ? ORDER BY id DESC LIMIT 1", name).Scan(&resolved)
+		var at int64
+		err := q.QueryRowContext(ctx, "SELECT at, resolved FROM study WHERE name = ? ORDER BY id DESC LIMIT 1", name).Scan(&at, (*[]byte)(&s.Resolved))
 		if errors.Is(err, sql.ErrNoRows) {
 			return core.ErrNotFound
 		}
+		s.At = time.UnixMicro(at).UTC()
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("study %s: %w", name, err)
+		return core.StudyVersion{}, fmt.Errorf("study %s: %w", name, err)
 	}
-	return resolved, nil
+	return s, nil
 }
 
 // Studies lists, in order, the names of all studies that were saved or that some

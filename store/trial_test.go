@@ -186,8 +186,8 @@ func TestNamesAndStudies(t *testing.T) {
 	ok(t, db.SaveStudy(ctx, "b study", []byte(`{"v": 2}`), epoch))
 	got, err := db.Study(ctx, "b study")
 	ok(t, err)
-	if string(got) != `{"v": 2}` {
-		t.Errorf("study %s", got)
+	if string(got.Resolved) != `{"v": 2}` || !got.At.Equal(epoch) {
+		t.Errorf("study %s of %v", got.Resolved, got.At)
 	}
 	var versions int
 	ok(t, db.Query(ctx, &versions, "SELECT count(*) FROM study"))

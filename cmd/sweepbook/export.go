@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -51,19 +54,32 @@ func (a *app) exportCommand() *cli.Command {
 	})
 }
 
-// exportRecords writes a line for each trial: a core.Record.
+// exportRecords writes a line for each study that was defined here, then one for
+// each trial: a core.Record.
 func (a *app) exportRecords(ctx context.Context, db *store.DB, where string, samples bool, w io.Writer) error {
-	answer, err := query.Run(ctx, db, "show id where "+where, query.Options{Now: a.now()})
+	answer, err := query.Run(ctx, db, "show id, study where "+where, query.Options{Now: a.now()})
 	if err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
+	wanted, studies := map[string]bool{}, map[string]bool{}
 	for _, row := range answer.Rows {
-		wanted[row[0].Text] = true
+		wanted[row[0].Text], studies[row[1].Text] = true, true
 	}
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
+	for _, name := range slices.Sorted(maps.Keys(studies)) {
+		s, err := db.Study(ctx, name)
+		if errors.Is(err, core.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = enc.Encode(core.Record{Format: core.RecordFormat, Study: &s})
+		}
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+	}
 	for t, err := range db.AllTrials(ctx) {
 		if err != nil {
 			return fmt.Errorf("export: %w", err)

@@ -148,6 +148,9 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 		b.report.Errors = append(b.report.Errors, note{n.File, n.Line, n.Message})
 	}
 	b.quality = append(b.quality, res.Quality...)
+	if err := b.studies(ctx, res.Studies); err != nil {
+		return err
+	}
 	for _, t := range res.Trials {
 		// One record that cannot be stored must not keep the others out.
 		if err := store.Storable(t); err != nil {
@@ -164,6 +167,22 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 		return nil
 	}
 	return b.record(ctx)
+}
+
+// studies records the definitions of studies that this history knows by their
+// trials alone; one that was saved here stays.
+func (b *importBatch) studies(ctx context.Context, defined []core.StudyVersion) error {
+	for _, s := range defined {
+		switch _, err := b.db.Study(ctx, s.Name); {
+		case errors.Is(err, core.ErrNotFound):
+			if err := b.db.SaveStudy(ctx, s.Name, s.Resolved, s.At); err != nil {
+				return fmt.Errorf("import: %w", err)
+			}
+		case err != nil:
+			return fmt.Errorf("import: %w", err)
+		}
+	}
+	return nil
 }
 
 // record writes the batch: the trials in one transaction, then what hangs on them.

@@ -36,10 +36,15 @@ func reference(db string) (audit.Reference, error) {
 	return ref, nil
 }
 
-// addLimits adds the shares of bandwidth and of arithmetic that a trial used.
+// addLimits adds the shares of bandwidth and of arithmetic that a trial used, in
+// place of those that it added before; measured ones stay.
 func addLimits(t *core.Trial, ref audit.Reference) {
-	mbu, mfu, _ := audit.Limits(t, ref)
+	mbu, mfu := audit.Limits(t, ref)
 	add := func(name string, v core.Value, how string) {
+		if _, derived := t.Derived[name]; derived {
+			delete(t.Figures, name)
+			delete(t.Derived, name)
+		}
 		if _, given := t.Figures[name]; given || v.IsMissing() {
 			return
 		}
@@ -50,8 +55,20 @@ func addLimits(t *core.Trial, ref audit.Reference) {
 		t.Derived[name] = how
 	}
 	// Without the trial's numbers: a history keeps each text once.
-	add("mbu", mbu, "(weights + KV cache read in a step) / (step time × bandwidth of the GPUs that share it)")
-	add("mfu", mfu, "2 × active weights × computed tokens / (duration_s × GPUs × dense peak)")
+	add("mbu", mbu.Value, "(weights + KV cache read in a step) / (step time × bandwidth of the GPUs that share it)")
+	add("mfu", mfu.Value, "2 × active weights × computed tokens / (duration_s × GPUs × dense peak)")
+}
+
+// explainLimits says of the shares that were added to a trial which figures went
+// into them. Where the reference has changed since, they are those of then, and
+// the formula stays without figures.
+func explainLimits(t *core.Trial, ref audit.Reference) {
+	mbu, mfu := audit.Limits(t, ref)
+	for name, share := range map[string]audit.Share{"mbu": mbu, "mfu": mfu} {
+		if _, derived := t.Derived[name]; derived && share.Value == t.Figures.Value(name) {
+			t.Derived[name] = share.How
+		}
+	}
 }
 
 // readReference reads

@@ -33,4 +33,19 @@ func TestAddLimits(t *testing.T) {
 	if v, ok := unknown.Figures["mbu"]; ok {
 		t.Errorf("mbu %v without a GPU", v)
 	}
+
+	// A reference that has changed replaces what was worked out by the old one.
+	again := trial()
+	addLimits(again, audit.DefaultReference())
+	first := again.Figures["mbu"]
+	addLimits(again, audit.DefaultReference().Merge(audit.Reference{GPUs: []audit.GPU{{Names: []string{"NVIDIA H200"}, Bandwidth: 9.6e12,
+		FLOPS: map[string]float64{"bf16": 989e12}}}}))
+	if second := again.Figures["mbu"]; second >= 0.6*first {
+		t.Errorf("mbu %v at 4.8 TB/s, %v at twice that", first, second)
+	}
+	again.Setup.GPU = ""
+	addLimits(again, audit.DefaultReference())
+	if _, stays := again.Figures["mbu"]; stays || again.Derived["mbu"] != "" {
+		t.Error("mbu stays after the GPU is no longer known")
+	}
 }

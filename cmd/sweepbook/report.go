@@ -137,7 +137,7 @@ func studies(ctx context.Context, db *store.DB) ([]string, error) {
 
 // definition is the study as it was resolved when it ran; nil for an import.
 func definition(ctx context.Context, db *store.DB, name string) (*core.Study, error) {
-	data, err := db.Study(ctx, name)
+	saved, err := db.Study(ctx, name)
 	if errors.Is(err, core.ErrNotFound) {
 		return nil, nil
 	}
@@ -145,7 +145,7 @@ func definition(ctx context.Context, db *store.DB, name string) (*core.Study, er
 		return nil, fmt.Errorf("study %s: %w", name, err)
 	}
 	var def core.Study
-	if err := json.Unmarshal(data, &def); err != nil {
+	if err := json.Unmarshal(saved.Resolved, &def); err != nil {
 		return nil, fmt.Errorf("study %s: %w", name, err)
 	}
 	return &def, nil

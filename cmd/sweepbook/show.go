@@ -34,6 +34,9 @@ func (a *app) showCommand() *cli.Command {
 			if err != nil {
 				return fmt.Errorf("show: %w", err)
 			}
+			if err := a.explain(cmd, t); err != nil {
+				return err
+			}
 			switch cmd.String("output") {
 			case "json":
 				return a.writeJSON(t)
@@ -47,6 +50,20 @@ func (a *app) showCommand() *cli.Command {
 			return a.table(cmd, textTable([]string{"field", "value"}, rows))
 		},
 	})
+}
+
+// explain puts the figures into the formulas of what is derived.
+func (a *app) explain(cmd *cli.Command, t *core.Trial) error {
+	path, _, err := a.databasePath(cmd)
+	if err != nil {
+		return err
+	}
+	ref, err := reference(path)
+	if err != nil {
+		return err
+	}
+	explainLimits(t, ref)
+	return nil
 }
 
 func (a *app) showTrial(t *core.Trial, raw bool) error {

@@ -132,11 +132,12 @@ func TestCorpusMixtures(t *testing.T) {
 	for file, trials := range corpus(t) {
 		s := audit.Summarize(trials)
 		for _, tr := range trials {
-			mbu, mfu, formula := audit.Limits(tr, audit.DefaultReference())
+			bandwidth, arithmetic := audit.Limits(tr, audit.DefaultReference())
+			mbu, mfu := bandwidth.Value, arithmetic.Value
 			if mbu.Kind == core.KindNumber && mfu.Kind == core.KindNumber {
 				judged++
 				if mbu.Num <= 0 || mbu.Num > 0.75 || mfu.Num <= 0 || mfu.Num > 0.75 {
-					t.Errorf("%s %s: mbu %v mfu %v: %s", file, tr.Sources[0].Position, mbu, mfu, formula)
+					t.Errorf("%s %s: mbu %v mfu %v: %s; %s", file, tr.Sources[0].Position, mbu, mfu, bandwidth.How, arithmetic.How)
 				}
 			}
 			for _, f := range audit.Trial(tr, s, audit.DefaultReference()) {

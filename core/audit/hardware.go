@@ -153,8 +153,15 @@ func defaultsToOne(engine string) bool {
 	return false
 }
 
+// Share is the part of a limit of the hardware that a trial used, and how it is
+// worked out, with the figures put in.
+type Share struct {
+	Value core.Value
+	How   string
+}
+
 // Limits gives the share of the memory bandwidth (MBU) and of the arithmetic (MFU)
-// that a trial used, and how they are worked out.
+// that a trial used.
 //
 //	mbu = (weights + KV cache read in a step) / (step time × bandwidth of the GPUs that share it)
 //	mfu = 2 × active weights × computed tokens / (duration × GPUs × dense peak)
@@ -164,13 +171,12 @@ func defaultsToOne(engine string) bool {
 // × decode time, by Little's law) × the mean context. A step is mean_tpot_ms × the
 // accepted tokens of a step. A value is missing when model size, number format,
 // parallelism, GPU or a figure is not known.
-func Limits(t *core.Trial, ref Reference) (mbu, mfu core.Value, formula string) {
+func Limits(t *core.Trial, ref Reference) (mbu, mfu Share) {
 	h := hardwareOf(t, ref)
 	f := t.Figures
-	var parts []string
 	if tokens, ok := computedTokens(f); ok && h.rate() > 0 && f["duration_s"] > 0 {
-		mfu = core.Number(tokens / f["duration_s"] / h.rate())
-		parts = append(parts, fmt.Sprintf("mfu = %s computed tokens / %s s / (%s)", num(tokens), num(f["duration_s"]), h.rateFormula()))
+		mfu.Value = core.Number(tokens / f["duration_s"] / h.rate())
+		mfu.How = fmt.Sprintf("%s computed tokens / %s s / (%s)", num(tokens), num(f["duration_s"]), h.rateFormula())
 	}
 	tpot, ok := f["mean_tpot_ms"]
 	accepted := 1.0
@@ -184,15 +190,15 @@ func Limits(t *core.Trial, ref Reference) (mbu, mfu core.Value, formula string) 
 	if ok && tpot*accepted > 0 && h.step() > 0 {
 		step := tpot * accepted / 1000
 		read := h.model.active() * h.bytes
-		part := fmt.Sprintf("mbu = (%s GB of weights", num(read/1e9))
+		how := fmt.Sprintf("(%s GB of weights", num(read/1e9))
 		if kv := kvBytes(t, h, tpot); kv > 0 {
 			read += kv
-			part += fmt.Sprintf(" + %s GB of KV cache", num(kv/1e9))
+			how += fmt.Sprintf(" + %s GB of KV cache", num(kv/1e9))
 		}
-		mbu = core.Number(read / step / (h.gpu.Bandwidth * h.shards))
-		parts = append(parts, fmt.Sprintf("%s) / (%s ms a step × %s TB/s × %s GPU)", part, num(1000*step), num(h.gpu.Bandwidth/1e12), num(h.shards)))
+		mbu.Value = core.Number(read / step / (h.gpu.Bandwidth * h.shards))
+		mbu.How = fmt.Sprintf("%s) / (%s ms a step × %s TB/s × %s GPU)", how, num(1000*step), num(h.gpu.Bandwidth/1e12), num(h.shards))
 	}
-	return mbu, mfu, strings.Join(parts, "; ")
+	return mbu, mfu
 }
 
 // computedTokens are all tokens but those that a prefix cache held.

@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -151,12 +150,12 @@ func TestLimits(t *testing.T) {
 		{"no duration", func(t *core.Trial) { delete(t.Figures, "duration_s") }, 16e9 / 0.01 / 3.35e12, 0},
 	} {
 		tr := trial(c.name, c.edit)
-		mbu, mfu, formula := audit.Limits(tr, ref)
-		if !near(mbu, c.mbu) || !near(mfu, c.mfu) {
-			t.Errorf("%s: mbu %v, mfu %v, want %.6f, %.6f (%s)", c.name, mbu, mfu, c.mbu, c.mfu, formula)
+		mbu, mfu := audit.Limits(tr, ref)
+		if !near(mbu.Value, c.mbu) || !near(mfu.Value, c.mfu) {
+			t.Errorf("%s: mbu %v, mfu %v, want %.6f, %.6f", c.name, mbu, mfu, c.mbu, c.mfu)
 		}
-		if strings.Contains(formula, "mbu") == mbu.IsMissing() || strings.Contains(formula, "mfu") == mfu.IsMissing() {
-			t.Errorf("%s: formula %q", c.name, formula)
+		if (mbu.How == "") != mbu.Value.IsMissing() || (mfu.How == "") != mfu.Value.IsMissing() {
+			t.Errorf("%s: explained by %q and %q", c.name, mbu.How, mfu.How)
 		}
 	}
 }
@@ -180,10 +179,10 @@ func TestParallelism(t *testing.T) {
 		{"pipeline stages follow each other", edits(knob("tp", core.Number(4)), knob("pp", core.Number(2))), 4},
 		{"attention ranks within tensor parallel", edits(engine("sglang"), knob("tp", core.Number(8)), knob("dp", core.Number(8)), knob("enable_dp_attention", core.Bool(true))), 8},
 	} {
-		mbu, _, formula := audit.Limits(trial(c.name, edits(model, c.edit)), audit.DefaultReference())
+		mbu, _ := audit.Limits(trial(c.name, edits(model, c.edit)), audit.DefaultReference())
 		want := 37e9 / 0.01 / (4.8e12 * c.shards)
-		if math.Abs(mbu.Num/want-1) > 1e-9 {
-			t.Errorf("%s: mbu %v, want %v (%s)", c.name, mbu, want, formula)
+		if math.Abs(mbu.Value.Num/want-1) > 1e-9 {
+			t.Errorf("%s: mbu %v, want %v (%s)", c.name, mbu.Value, want, mbu.How)
 		}
 	}
 }

@@ -251,6 +251,22 @@ func (as *asks) add(a *ask) {
 	}
 }
 
+// onlyModel is the model that every benchmark command so far names, "" where
+// they differ or name none: a block whose own command is not shown was asked for
+// by one of their kind.
+func (as *asks) onlyModel() (model string) {
+	for _, a := range as.list {
+		if a.kind != askCommand || a.model == "" {
+			continue
+		}
+		if model != "" && a.model != model {
+			return ""
+		}
+		model = a.model
+	}
+	return model
+}
+
 // direct gives the command whose output the next block is, or nil where the
 // commands before it are a list of examples.
 func (as *asks) direct() *ask {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -15,6 +16,7 @@ type collector struct {
 	records  []record
 	kept     []core.Record // that bring their own identity
 	quality  []Quality     // of evaluations, no records
+	studies  []core.StudyVersion
 	skipped  []Note
 	errors   []Note
 	warnings []Note
@@ -76,6 +78,17 @@ func (c *collector) addRecord(r record) {
 // keep takes a trial over as it is, with its id and sources.
 func (c *collector) keep(rec core.Record) { c.kept = append(c.kept, rec) }
 
+// keepStudy takes the definition of a study over. It is no record: nothing was
+// measured.
+func (c *collector) keepStudy(s core.StudyVersion, line int) {
+	var study core.Study
+	if err := json.Unmarshal(s.Resolved, &study); err != nil || s.Name == "" || study.Name != s.Name {
+		c.note(&c.errors, line, fmt.Sprintf("definition of study %q: not readable", s.Name))
+		return
+	}
+	c.studies = append(c.studies, s)
+}
+
 // skip tells of something that is no record: a file without one, a row.
 func (c *collector) skip(line int, message string) { c.note(&c.skipped, line, message) }
 
@@ -103,6 +116,9 @@ func (c *collector) note(to *[]Note, line int, message string) {
 // finish completes every trial: surroundings, source, derived figures, status and id.
 func (c *collector) finish(sha256 string, opt Options) Result {
 	res := Result{}
+	if opt.Study == "" { // under another name it is another study
+		res.Studies = c.studies
+	}
 	for _, rec := range c.kept {
 		if opt.Study != "" {
 			rec.Trial.Study = opt.Study

@@ -37,6 +37,8 @@ type Result struct {
 	Trials []*core.Trial
 	// Samples are the single requests of trials whose source has them.
 	Samples map[core.ID][]core.Sample
+	// Studies are definitions of studies, which an export carries beside trials.
+	Studies []core.StudyVersion
 	// Quality are accuracy figures of a checkpoint, to be attached to its trials.
 	Quality []Quality
 	// Skipped are records or files that were understood and hold no result: a

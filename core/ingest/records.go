@@ -33,7 +33,7 @@ func readRecords(in *input, out *collector) error {
 			readRecord(text, line, out)
 		}
 		if err != nil {
-			if out.met == 0 {
+			if out.met == 0 && len(out.studies) == 0 {
 				out.skip(0, "no record in it")
 			}
 			return nil
@@ -42,9 +42,14 @@ func readRecords(in *input, out *collector) error {
 }
 
 func readRecord(text []byte, line int, out *collector) {
-	out.begin()
 	var rec core.Record
-	switch err := json.Unmarshal(text, &rec); {
+	err := json.Unmarshal(text, &rec)
+	if err == nil && rec.Format >= 1 && rec.Study != nil && rec.Trial == nil && rec.Format <= core.RecordFormat {
+		out.keepStudy(*rec.Study, line)
+		return
+	}
+	out.begin()
+	switch {
 	case err != nil:
 		out.fail(line, fmt.Sprintf("record: %v", err))
 	case rec.Format > core.RecordFormat:

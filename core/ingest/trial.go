@@ -141,8 +141,12 @@ func (r *servingReader) setup(b *block, a *ask, label string, extra map[string]c
 			break
 		}
 	}
-	if a.model != "" && a.model != cfg.Checkpoint && cfg.Checkpoint != "" {
-		extra["bench_model"] = core.String(a.model)
+	named := a.model
+	if named == "" {
+		named = r.asks.onlyModel()
+	}
+	if named != "" && named != cfg.Checkpoint && cfg.Checkpoint != "" {
+		extra["bench_model"] = core.String(named)
 	}
 	if backend := firstOf(b.backend, a.backend); backend != "" {
 		extra["bench_backend"] = core.String(backend)

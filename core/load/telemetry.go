@@ -57,6 +57,12 @@ func StartTelemetry(ctx context.Context, source TelemetrySource) *Telemetry {
 	if source.Command == "" {
 		source.Command = "nvidia-smi"
 	}
+	// Known before anything is started, so that the shortest trial can tell of it.
+	if _, err := exec.LookPath(source.Command); err != nil {
+		t.err = err
+		close(t.done)
+		return t
+	}
 	go func() {
 		defer close(t.done)
 		err := t.watch(ctx, source, "clocks_event_reasons.active")

@@ -52,13 +52,9 @@ func (b *builder) stages() error {
 			}
 		}
 	}
-	groups := map[string]int{}
-	for _, m := range f.Bars {
-		if _, ok := groups[m.Group]; !ok {
-			groups[m.Group] = len(groups)
-		}
+	if manyLoads(all) {
+		slices.SortStableFunc(f.Bars, func(x, y chart.Mark) int { return compareLabels(x.Group, y.Group) })
 	}
-	slices.SortStableFunc(f.Bars, func(x, y chart.Mark) int { return groups[x.Group] - groups[y.Group] })
 	return b.picture("stages.png", f, chart.Bar)
 }
 
@@ -124,9 +120,22 @@ func (b *builder) triedOptions() ([]tried, *rows, error) {
 		}
 		all = append(all, t)
 	}
-	all = b.atQualifiedLoads(all)
+	all = b.atQualifiedLoads(withoutRepeated(all))
 	slices.SortStableFunc(all, func(s, t tried) int { return int(s.first.Num - t.first.Num) })
 	return all, a, nil
+}
+
+// withoutRepeated leaves out what was lost or aborted and measured later: of the
+// option nothing is open.
+func withoutRepeated(all []tried) []tried {
+	cut := func(t tried) bool {
+		return t.failure == string(core.StatusLost) || t.failure == string(core.StatusAborted)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(t tried) bool {
+		return cut(t) && slices.ContainsFunc(all, func(o tried) bool {
+			return o.failure == "" && o.stage == t.stage && o.option == t.option && o.config == t.config && o.loadKey == t.loadKey
+		})
+	})
 }
 
 // atQualifiedLoads keeps the loads that the objective leaves open: where it asks
@@ -143,7 +152,8 @@ func (b *builder) atQualifiedLoads(all []tried) []tried {
 }
 
 // stageNames gives the stages in the order of the study file, then of their first
-// trials. The trials without a stage come first.
+// trials. The trials without a stage come first, then the baseline where no stage of
+// the file tries it.
 func (b *builder) stageNames(all []tried) []string {
 	var names []string
 	add := func(s string) {
@@ -153,6 +163,14 @@ func (b *builder) stageNames(all []tried) []string {
 	}
 	add("")
 	if b.def != nil {
+		tries := func(stage string) bool {
+			return slices.ContainsFunc(b.def.Stages, func(s core.Stage) bool { return s.Name == stage })
+		}
+		for _, t := range all {
+			if b.isBaseline(t) && !tries(t.stage) && t.role == string(core.RoleBaseline) {
+				add(t.stage)
+			}
+		}
 		for _, s := range b.def.Stages {
 			add(s.Name)
 		}
@@ -258,12 +276,10 @@ func (b *builder) isWinner(t tried) bool {
 func (b *builder) stageMark(t tried, stages, loads bool) chart.Mark {
 	m := chart.Mark{Label: t.name(), Value: t.value, Findings: t.findings, Void: t.severity == core.SeverityVoid}
 	switch {
-	case stages && loads:
-		m.Group = stageTitle(t.stage) + ", " + t.load.String()
+	case loads: // what may be compared stands together
+		m.Group = first(t.load.String(), "load unknown")
 	case stages:
 		m.Group = stageTitle(t.stage)
-	case loads:
-		m.Group = first(t.load.String(), "load unknown")
 	}
 	switch {
 	case t.failure != "":
