@@ -65,6 +65,9 @@ type killer struct {
 func newKiller(t *testing.T, rng *rand.Rand) *killer {
 	k := &killer{t: t, rng: rng, dir: t.TempDir(), whole: map[string]time.Duration{}, killed: map[string]int{}, fates: map[string]int{},
 		smi: gputest.Install(t, gputest.State{GPUs: []gputest.GPU{{UUID: gputest.UUID(1)}}})}
+	if err := os.WriteFile(filepath.Join(k.dir, "local.yaml"), fmt.Appendf(nil, "ports: %d\n", testPorts()), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		for pid, text := range k.processes() {
 			t.Errorf("left at the end: %d %s", pid, text)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -52,6 +53,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SHARED", filepath.Join(filepath.Dir(root), "shared"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			// Each script is a machine with locks of its own, but they share one set of ports.
+			env.Setenv("PORTS", strconv.Itoa(testPorts()))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -70,6 +73,15 @@ func TestScripts(t *testing.T) {
 			"exitcode":  exitCode,
 		},
 	})
+}
+
+var portBlocks atomic.Int64
+
+// testPorts is the first port of a block for one test of this process, which tests of
+// other processes are unlikely to use.
+func testPorts() int {
+	const first, block, blocks = 25000, 100, 70
+	return first + block*((7*os.Getpid()+int(portBlocks.Add(1)))%blocks)
 }
 
 // jsonCommand checks one value of the JSON on stdout: json rows.0.total_tps 3366.71
