@@ -82,6 +82,8 @@ type Residue struct {
 //	no_trial     no trial qualifies, and why
 //	simulated    only simulated trials qualify
 //	undecided    trials were left out for want of a field
+//	samples      trials without samples, or requests without a figure, that attained
+//	             or goodput asked for
 //	having       groups were left out by having
 //	empty_group  nothing qualifies in a group
 //	no_baseline  rows for which vs found no trial

@@ -29,6 +29,9 @@ func restsOn(field string) []string {
 	case "tp", "pp", "dp", "ep":
 		return []string{"args." + field, "passed." + field}
 	}
+	if strings.HasPrefix(field, "goodput(") {
+		return []string{"duration_s"}
+	}
 	if rate, ok := strings.CutSuffix(field, "_per_gpu"); ok {
 		return append([]string{rate, "gpus"}, restsOn(rate)...)
 	}

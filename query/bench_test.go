@@ -19,6 +19,8 @@ func (l large) History(context.Context) (core.History, error) {
 }
 func (l large) Names(context.Context) (core.Names, error) { return core.Names{}, nil }
 
+func (large) Requests(context.Context, core.ID, bool) ([]core.Sample, error) { return nil, nil }
+
 func (l large) Rows(_ context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
 	return func(yield func([]core.Value, error) bool) {
 		pool := make([][]core.Value, len(sel.Columns))

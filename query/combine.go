@@ -52,6 +52,9 @@ func (p *plan) combine(r *repeats) []core.Value {
 	out[p.failedRepeats] = core.Number(float64(r.failed + p.failedAmong(r.rows)))
 	p.stands = append(p.stands, r.rows)
 	out[p.stand] = core.Number(float64(len(p.stands) - 1))
+	if p.requests != nil {
+		out[p.requests.read] = core.Missing() // that of the representative is not the median
+	}
 	return out
 }
 

@@ -30,7 +30,7 @@ func (c *compiler) compare(n *ast.BinaryNode, l, r *node) (*node, error) {
 	switch {
 	case l.typ == core.VersionType || r.typ == core.VersionType:
 		cond = func(row []core.Value) tri { return versions.compare(op, l.val(row), r.val(row)) }
-	case l.col >= 0 && r.lit != nil && r.lit.Kind == core.KindNumber:
+	case l.col >= 0 && !l.reads && r.lit != nil && r.lit.Kind == core.KindNumber:
 		// The usual comparison, of a field with a number, without copying values.
 		col, want := l.col, r.lit.Num
 		cond = func(row []core.Value) tri {

@@ -15,8 +15,9 @@ type compiler struct {
 	plan    *plan
 	clause  string // for messages
 	aliases map[string]item
-	group   *groupScope // set where an expression stands for a group
-	inside  string      // the aggregate around, "" none
+	group   *groupScope       // set where an expression stands for a group
+	inside  string            // the aggregate around, or attained or goodput; "" none
+	request *requestCondition // set inside attained and goodput
 }
 
 // groupScope is what an expression over a group may use: keys and aggregates. A
@@ -46,8 +47,14 @@ func (c *compiler) compile(n ast.Node) (*node, error) {
 	case *ast.NilNode:
 		return nil, c.errorf(c.at(n), "nil is not in the language: use missing(x) or known(x)")
 	case *ast.IdentifierNode:
+		if c.request != nil && n.Value != "unlimited" {
+			return c.requestField(n.Value, c.at(n))
+		}
 		return c.identifier(n)
 	case *ast.MemberNode:
+		if c.request != nil {
+			return c.requestField(n.String(), c.start(n))
+		}
 		return c.member(n)
 	case *ast.UnaryNode:
 		return c.unary(n)

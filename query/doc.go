@@ -18,7 +18,8 @@
 // pass keeps of each row the columns that the answer may show, and no more.
 //
 // The package imports no store. It reads through [Source], which streams rows of
-// only the columns that the question needs.
+// only the columns that the question needs, and gives the samples of single trials
+// where attained or goodput asks for them.
 //
 // # Grammar
 //
@@ -54,12 +55,10 @@
 // numbers, "text", true, false, unlimited; + - * / % **; == != < <= > >= in
 // and "not in"; and or not; c ? a : b; a ?? b; matches contains startsWith
 // endsWith; and the functions missing(x) known(x) bin(x, w) now() days(n)
-// sound(m) base(x) gain gain(x), and where groups exist mean median min max sum
-// p(x, 99) stdev count all any. With per, n and failed_repeats are names too.
-// Everything else of expr-lang (closures, pipes, let, ranges, indexing, comments,
-// nil) is refused with a caret. attained(condition) and goodput(condition) belong to
-// the language and are refused with a message: they need each request's samples,
-// which a [Source] does not offer.
+// sound(m) base(x) gain gain(x) attained(condition) goodput(condition), and where groups
+// exist mean median min max sum p(x, 99) stdev count all any. With per, n and
+// failed_repeats are names too. Everything else of expr-lang (closures, pipes, let,
+// ranges, indexing, comments, nil) is refused with a caret.
 //
 // # Meaning
 //
@@ -148,6 +147,35 @@
 // scores of sound trials alone. The columns that this needs are read only where
 // something is ranked, or where [Options.Marks] asks show for the same of the figures
 // that its rows have.
+//
+// # Requests
+//
+// attained(condition) is the share of a trial's requests for which the condition holds,
+// goodput(condition) how many of them there are for each second of the trial's
+// duration_s. Both are figures of the trial, for any limits asked afterwards:
+//
+//	max goodput(ttft_ms <= 200 and tpot_ms <= 50) / gpus by config
+//	last attained(ttft_ms <= 500) >= 0.99 along request_rate per setup
+//	show number, attained(e2el_ms <= 2000) as "within 2 s", goodput(e2el_ms <= 2000)
+//
+// The names inside are figures of one request: ttft_ms tpot_ms e2el_ms itl_ms max_itl_ms
+// icl_ms max_icl_ms ttft_due_ms e2el_due_ms queue_ms input_tokens cached_tokens
+// output_tokens requested_output_tokens, by the definitions of [core.RequestFields], with
+// literals, the operators, missing known bin, and mean median min max of several values.
+//
+// Requests that failed are among those counted and never attain anything; those that the
+// run's own limit cut off are not counted. A value at its limit is within it. An answer
+// of one token has no time per output token; inside a condition its tpot_ms is 0, so that
+// it keeps to any limit, as in the goodput of vllm bench serve. Every other figure that a
+// request lacks is missing, and a request for which the condition is undecided does not
+// attain it; a warning counts such requests. Where it is undecided for every completed
+// request, the samples do not know what is asked and the value is missing, as it is for a
+// trial without samples; a warning counts these trials.
+//
+// Samples are read of those trials only that the other conditions joined by and leave
+// in, one trial at a time. With per the value is the median of the repeats that have one.
+// A hard or void finding on the trial's own figures of the same latencies, or for goodput
+// on duration_s, touches the value.
 //
 // # Repeats
 //

@@ -45,6 +45,9 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	e := newEvaluation(p)
+	if r := p.requests; r != nil {
+		r.source = func(id core.ID) ([]core.Sample, error) { return src.Requests(ctx, id, r.chunks) }
+	}
 	if p.vs != nil && p.early {
 		if err := stream(ctx, src, p, p.addBaseline); err != nil {
 			return nil, err
@@ -55,7 +58,11 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 	}
 	// The answer counts the rows that it saw, whatever was written meanwhile.
 	history.Trials = e.trials
-	return e.answer(history), nil
+	a := e.answer(history)
+	if p.requests != nil && p.requests.err != nil {
+		return nil, p.requests.err
+	}
+	return a, nil
 }
 
 func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value)) error {
@@ -84,7 +91,14 @@ func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value
 			}
 			row = wide
 		}
-		take(row)
+		if p.requests == nil {
+			take(row)
+			continue
+		}
+		row[p.requests.read] = core.Missing()
+		if take(row); p.requests.err != nil {
+			return p.requests.err
+		}
 	}
 	return ctx.Err()
 }

@@ -14,36 +14,33 @@ type function struct {
 	least     int // arguments
 	most      int // -1: any number
 	aggregate bool
-	built     bool
 	usage     string
 }
 
-// functions is never changed. One that is not built is refused by name, so that
-// nobody takes it for a mistyped one.
+// functions is never changed.
 var functions = []function{
-	{"missing", 1, 1, false, true, "missing(x): whether x is missing or unset"},
-	{"known", 1, 1, false, true, "known(x): whether x has a value"},
-	{"bin", 2, 2, false, true, "bin(x, w): x rounded down to a multiple of w"},
-	{"now", 0, 0, false, true, "now(): the moment of the question"},
-	{"days", 1, 1, false, true, "days(n): n days in seconds"},
-	{"base", 1, 1, false, true, "base(x): x of the baseline"},
-	{"gain", 1, 1, false, true, "gain(x): how much better x is than the baseline's, as a fraction"},
+	{"missing", 1, 1, false, "missing(x): whether x is missing or unset"},
+	{"known", 1, 1, false, "known(x): whether x has a value"},
+	{"bin", 2, 2, false, "bin(x, w): x rounded down to a multiple of w"},
+	{"now", 0, 0, false, "now(): the moment of the question"},
+	{"days", 1, 1, false, "days(n): n days in seconds"},
+	{"base", 1, 1, false, "base(x): x of the baseline"},
+	{"gain", 1, 1, false, "gain(x): how much better x is than the baseline's, as a fraction"},
 
-	{"mean", 1, -1, true, true, "mean(x)"},
-	{"median", 1, -1, true, true, "median(x)"},
-	{"min", 1, -1, true, true, "min(x)"},
-	{"max", 1, -1, true, true, "max(x)"},
-	{"sum", 1, 1, true, true, "sum(x)"},
-	{"stdev", 1, 1, true, true, "stdev(x): of a sample, divided by n-1"},
-	{"p", 2, 2, true, true, "p(x, 99): percentile"},
-	{"count", 0, 1, true, true, "count(), count(x), count(condition)"},
-	{"all", 1, 1, true, true, "all(condition)"},
-	{"any", 1, 1, true, true, "any(condition)"},
+	{"mean", 1, -1, true, "mean(x)"},
+	{"median", 1, -1, true, "median(x)"},
+	{"min", 1, -1, true, "min(x)"},
+	{"max", 1, -1, true, "max(x)"},
+	{"sum", 1, 1, true, "sum(x)"},
+	{"stdev", 1, 1, true, "stdev(x): of a sample, divided by n-1"},
+	{"p", 2, 2, true, "p(x, 99): percentile"},
+	{"count", 0, 1, true, "count(), count(x), count(condition)"},
+	{"all", 1, 1, true, "all(condition)"},
+	{"any", 1, 1, true, "any(condition)"},
 
-	{"sound", 1, 1, false, true, "sound(m): no hard or void finding touches m"},
-	// These two need each request's samples, which a history's rows do not offer.
-	{"attained", 1, 1, false, false, "attained(condition)"},
-	{"goodput", 1, 1, false, false, "goodput(condition)"},
+	{"sound", 1, 1, false, "sound(m): no hard or void finding touches m"},
+	{"attained", 1, 1, false, "attained(condition): the share of a trial's requests for which it holds"},
+	{"goodput", 1, 1, false, "goodput(condition): such requests per second"},
 }
 
 func lookupFunction(name string) (function, bool) {
@@ -52,6 +49,12 @@ func lookupFunction(name string) (function, bool) {
 		return function{}, false
 	}
 	return functions[i], true
+}
+
+// ofRequests reports whether the function has a meaning in a condition about one
+// request: missing, known, bin, and mean, median, min and max of several values.
+func (f function) ofRequests(args int) bool {
+	return f.name == "missing" || f.name == "known" || f.name == "bin" || f.most < 0 && args > 1
 }
 
 func (c *compiler) call(name string, args []ast.Node, off int) (*node, error) {
@@ -65,10 +68,10 @@ func (c *compiler) call(name string, args []ast.Node, off int) (*node, error) {
 		err := c.errorf(off, "unknown function %q", name)
 		err.Near = core.NearestNames(name, names)
 		return nil, err
-	case !f.built:
-		return nil, c.errorf(off, "%s is part of the language but not built yet", f.usage)
 	case len(args) < f.least || (f.most >= 0 && len(args) > f.most):
 		return nil, c.errorf(off, "wrong number of arguments: %s", f.usage)
+	case c.request != nil && !f.ofRequests(len(args)):
+		return nil, c.errorf(off, "%s has no meaning inside %s, whose condition is about one request", name, c.inside)
 	case f.aggregate && (f.most >= 0 || len(args) == 1):
 		return c.aggregate(f, args, off)
 	case f.aggregate:
@@ -102,6 +105,8 @@ func (c *compiler) call(name string, args []ast.Node, off int) (*node, error) {
 		return c.gainOf(args[0], off)
 	case "sound":
 		return c.soundOf(args[0], off)
+	case "attained", "goodput":
+		return c.overRequests(name, args[0], off)
 	}
 	x, err := c.compile(args[0])
 	if err != nil {

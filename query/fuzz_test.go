@@ -25,6 +25,7 @@ func FuzzParse(f *testing.F) {
 		"show 0x, 1_e5, .5", "max total_tps where engine matches '(?i)x+'", "first x along y", "count by \u00a0engine",
 		"max total_tps per setup within noise", "first total_tps > 200 along gpus by engine per config top 1", "last total_tps < 300 along tp",
 		"at total_tps == -2.5 along gpus", "change total_tps along started_at", `max total_tps by engine over gpus weights {1: 2, "a": .5, true: 0}`,
+		"max goodput(ttft_ms <= 200 and not (tpot_ms > 50)) / gpus where attained(known(e2el_ms)) > .5 per setup", "show attained(x), attained(1)",
 		"show n, failed_repeats, sound(total_tps) per config", "max n per setup top 2", "at (total_tps) == 3 along (gpus)", "max x over y weights {",
 	} {
 		f.Add(text)
@@ -77,20 +78,29 @@ func FuzzCondition(f *testing.F) {
 		if i != 1 {
 			tr.Setup.Config.Knobs["x"] = []core.Value{core.String("3"), {}, core.Number(3), core.Bool(true), core.String("vllm")}[i]
 		}
+		if i != 2 {
+			tr.Figures.Set("duration_s", float64(4-i)) // 0 of one
+		}
 		history = append(history, tr)
 	}
+	source := sampled{memory: history, samples: map[int64][]core.Sample{
+		1: {answer(100, 600, 11), answer(3, 3, 1), answer(300, 300, 4), ended(core.OutcomeFailed), ended(core.OutcomeIncomplete)},
+		2: {answer(0, 2.5, 2), answer(-1, 5, 3), answer(3, 9, -1)},
+		3: {ended(core.OutcomeFailed)},
+		4: {ended(core.OutcomeIncomplete)}, // and none of the fifth
+	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		g := &generator{data: data}
 		c := g.condition(5)
 		text := c.text()
-		a, err := query.Run(t.Context(), history, "show number where "+text+" order by number", query.Options{Now: noon})
+		a, err := query.Run(t.Context(), source, "show number where "+text+" order by number", query.Options{Now: noon})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		var want []string
 		undecided := 0
 		for _, tr := range history {
-			switch v := c.eval(tr); {
+			switch v := c.eval(tr.Value, source.samples[tr.Number]); {
 			case v.Kind == core.KindMissing:
 				undecided++
 			case v.True():
@@ -132,7 +142,7 @@ func (n *tree) text() string {
 		return "not (" + parts[0] + ")"
 	case "-1":
 		return "-(" + parts[0] + ")"
-	case "missing", "known", "bin", "min", "max":
+	case "missing", "known", "bin", "min", "max", "attained", "goodput":
 		return n.op + "(" + strings.Join(parts, ", ") + ")"
 	case "in":
 		return "((" + parts[0] + ") in [" + strings.Join(parts[1:], ", ") + "])"
@@ -142,16 +152,21 @@ func (n *tree) text() string {
 	return "((" + parts[0] + ") " + n.op + " (" + parts[1] + "))"
 }
 
-func (n *tree) eval(tr *core.Trial) core.Value {
+// eval is the value of a tree where fields have the given values: those of a trial, or
+// inside attained and goodput those of one of its samples.
+func (n *tree) eval(of func(name string) core.Value, samples []core.Sample) core.Value {
 	num := func(f float64) core.Value {
 		if math.IsInf(f, 0) || math.IsNaN(f) {
 			return core.Value{}
 		}
 		return core.Number(f)
 	}
+	if n.op == "attained" || n.op == "goodput" {
+		return n.overSamples(of("duration_s"), samples)
+	}
 	var v []core.Value
 	for _, p := range n.parts {
-		v = append(v, p.eval(tr))
+		v = append(v, p.eval(of, samples))
 	}
 	null := func(x core.Value) bool { return x.Kind == core.KindMissing }
 	unset := func(x core.Value) bool { return x.Kind == core.KindUnset }
@@ -172,7 +187,7 @@ func (n *tree) eval(tr *core.Trial) core.Value {
 	}
 	switch n.op {
 	case "field":
-		return tr.Value(n.name)
+		return of(n.name)
 	case "literal":
 		return n.value
 	case "missing":
@@ -286,6 +301,64 @@ func (n *tree) eval(tr *core.Trial) core.Value {
 	panic("unknown operator " + n.op)
 }
 
+// overSamples is attained or goodput by their definition.
+func (n *tree) overSamples(duration core.Value, samples []core.Sample) core.Value {
+	asked, completed, good, open := 0.0, 0.0, 0.0, 0.0
+	for _, s := range samples {
+		switch s.Outcome {
+		case core.OutcomeOK:
+			completed++
+			v := n.parts[0].eval(func(name string) core.Value {
+				f, _ := core.LookupRequestField(name)
+				if v := f.Of(&s); !v.IsMissing() || name != "tpot_ms" || s.OutputTokens != 1 {
+					return v
+				}
+				return core.Number(0)
+			}, nil)
+			if v.IsMissing() {
+				open++
+			}
+			if v.True() {
+				good++
+			}
+		case core.OutcomeIncomplete:
+			asked--
+		}
+		asked++
+	}
+	switch {
+	case asked == 0, open > 0 && open == completed:
+		return core.Value{}
+	case n.op == "attained":
+		return core.Number(good / asked)
+	case duration.Kind != core.KindNumber || duration.Num == 0:
+		return core.Value{}
+	}
+	return core.Number(good / duration.Num)
+}
+
+// ofRequest makes a condition about one request.
+func (g *generator) ofRequest(depth int) *tree {
+	figure := func() *tree {
+		return field([]string{"ttft_ms", "tpot_ms", "e2el_ms", "output_tokens", "queue_ms"}[g.choose(5)])
+	}
+	if depth == 0 {
+		limit := &tree{op: "literal", value: core.Number([]float64{3, 0, 2.5, 50, 100, 300}[g.choose(6)])}
+		return &tree{op: []string{"<=", "<", ">", "==", "!="}[g.choose(5)], parts: []*tree{figure(), limit}}
+	}
+	switch d := depth - 1; g.choose(6) {
+	case 0:
+		return &tree{op: "and", parts: []*tree{g.ofRequest(d), g.ofRequest(d)}}
+	case 1:
+		return &tree{op: "or", parts: []*tree{g.ofRequest(d), g.ofRequest(d)}}
+	case 2:
+		return &tree{op: "not", parts: []*tree{g.ofRequest(d)}}
+	case 3:
+		return &tree{op: []string{"missing", "known"}[g.choose(2)], parts: []*tree{figure()}}
+	}
+	return g.ofRequest(0)
+}
+
 // generator makes well-typed trees of bytes. When these run out it makes the
 // smallest ones.
 type generator struct{ data []byte }
@@ -338,7 +411,7 @@ func (g *generator) words() *tree {
 
 func (g *generator) number(depth int) *tree {
 	if depth == 0 || g.choose(3) == 0 {
-		switch g.choose(9) {
+		switch g.choose(11) {
 		case 0:
 			return field("tp")
 		case 1:
@@ -351,6 +424,8 @@ func (g *generator) number(depth int) *tree {
 			return field("args.x")
 		case 5:
 			return &tree{op: "literal", value: core.Unlimited()}
+		case 6, 7:
+			return &tree{op: []string{"attained", "goodput"}[g.choose(2)], parts: []*tree{g.ofRequest(2)}}
 		}
 		return &tree{op: "literal", value: core.Number([]float64{0, 1, 3, 2.5, 1e300}[g.choose(5)])}
 	}

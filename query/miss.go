@@ -14,10 +14,14 @@ type miss struct {
 	nearest []core.Value // the row, nil for none
 }
 
-// countMisses notes which conditions a row fails that stands for n trials.
+// countMisses notes which conditions a row fails that stands for n trials. Those that
+// need samples come last and are not asked where another fails.
 func (e *evaluation) countMisses(conds []conjunct, row []core.Value, n int) {
 	failed, only := 0, -1
 	for _, c := range conds {
+		if c.reads && failed > 0 {
+			break
+		}
 		switch c.cond(row) {
 		case no:
 			e.misses[c.at].trials += n

@@ -17,6 +17,7 @@ type node struct {
 	col   int         // its column
 	lit   *core.Value // of a literal
 	base  bool        // needs a baseline
+	reads bool        // needs the trial's samples
 	cmp   string      // operator of a comparison of kids[0] with kids[1]
 }
 
@@ -24,6 +25,7 @@ func valueNode(t core.Type, val func([]core.Value) core.Value, kids ...*node) *n
 	n := &node{typ: t, val: val, kids: kids, col: -1}
 	n.cond = func(row []core.Value) tri { return condition(n.val(row)) }
 	n.base = slices.ContainsFunc(kids, func(k *node) bool { return k.base })
+	n.reads = slices.ContainsFunc(kids, func(k *node) bool { return k.reads })
 	return n
 }
 

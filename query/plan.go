@@ -35,6 +35,7 @@ type plan struct {
 	vs         *versus
 	over       *over
 	curve      *curvePlan
+	requests   *requests        // nil where no sample is asked for
 	severity   []severityColumn // of the figures that rank
 	noise      *noise           // once all rows were read, with within noise
 	outputs    []output
@@ -155,14 +156,27 @@ func (p *plan) planWhere() error {
 		if err != nil {
 			return err
 		}
-		c := conjunct{node: n, at: len(p.where), text: part.String(), filter: !measured(n)}
-		p.where = append(p.where, c)
-		if c.filter {
+		p.where = append(p.where, conjunct{node: n, text: part.String(), filter: !measured(n)})
+		p.early = p.early || n.base
+	}
+	// What needs samples comes last, so that these are read only of trials that all
+	// else leaves in.
+	slices.SortStableFunc(p.where, func(a, b conjunct) int {
+		switch {
+		case a.reads == b.reads:
+			return 0
+		case a.reads:
+			return 1
+		}
+		return -1
+	})
+	for i := range p.where {
+		p.where[i].at = i
+		if c := p.where[i]; c.filter {
 			p.filters = append(p.filters, c)
 		} else {
 			p.judged = append(p.judged, c)
 		}
-		p.early = p.early || n.base
 	}
 	return nil
 }
@@ -213,7 +227,7 @@ func (p *plan) ranked(goals []goal, clause string) ([]rankedGoal, error) {
 // hasAggregate reports whether a tree calls an aggregate outside base and gain.
 func hasAggregate(n ast.Node) bool {
 	found := false
-	ast.Walk(&n, visitor(func(n ast.Node) {
+	aroundRequests(n, func(n ast.Node) {
 		call, ok := n.(*ast.CallNode)
 		if !ok {
 			return
@@ -222,7 +236,7 @@ func hasAggregate(n ast.Node) bool {
 			f, known := lookupFunction(callee.Value)
 			found = found || known && f.aggregate && (f.most >= 0 || len(call.Arguments) == 1)
 		}
-	}))
+	})
 	return found
 }
 

@@ -62,6 +62,11 @@ func (p *plan) planRepeats() {
 			p.rules[i] = ruleOf(name)
 		}
 	}
+	if p.requests != nil {
+		for _, call := range p.requests.calls {
+			p.rules[call.col] = ruleMedian
+		}
+	}
 }
 
 func ruleOf(name string) rule {

@@ -206,6 +206,9 @@ func unitOf(tokens []token) string {
 			}
 			return "; " + f.Name + " is in " + f.Unit
 		}
+		if f, ok := core.LookupRequestField(tokens[i].text); ok && tokens[i].kind == wordToken {
+			return "; " + f.Name + " is in " + f.Unit
+		}
 	}
 	return "; write it in the base unit of its field"
 }

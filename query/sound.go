@@ -36,7 +36,7 @@ func (p *plan) severities(nodes ...*node) []severityColumn {
 	for _, n := range nodes {
 		n.fields(func(f *core.Field) {
 			add(f.Name)
-			for _, input := range restsOn(f.Name) {
+			for _, input := range slices.Concat(restsOn(f.Name), p.requestFigures(f.Name)) {
 				add(input)
 			}
 		})

@@ -40,6 +40,8 @@ func (m memory) Names(context.Context) (core.Names, error) {
 	return names, nil
 }
 
+func (memory) Requests(context.Context, core.ID, bool) ([]core.Sample, error) { return nil, nil }
+
 func (m memory) Rows(_ context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
 	return func(yield func([]core.Value, error) bool) {
 		if len(sel.Where) > 0 {

@@ -141,13 +141,9 @@ func (c *compiler) bareGain(off int) (*node, error) {
 	var first ast.Node
 	var of item
 	for _, it := range q.show {
-		ast.Walk(&it.root, visitor(func(n ast.Node) {
-			if id, ok := n.(*ast.IdentifierNode); ok && first == nil {
-				if f, ok := core.LookupField(id.Value); ok && f.Measured() {
-					first, of = n, it
-				}
-			}
-		}))
+		if first == nil {
+			first, of = firstMeasured(it.root), it
+		}
 	}
 	if first == nil {
 		return nil, c.errorf(off, "gain of what? write gain(total_tps)")
@@ -160,6 +156,24 @@ func (c *compiler) bareGain(off int) (*node, error) {
 		return nil, c.errorf(off, "gain of %s: %s", first, mistake.Msg)
 	}
 	return node, err
+}
+
+// firstMeasured is the first measured figure of a tree, nil for none; attained and
+// goodput are figures too.
+func firstMeasured(root ast.Node) (first ast.Node) {
+	aroundRequests(root, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.IdentifierNode:
+			if f, ok := core.LookupField(n.Value); ok && f.Measured() && first == nil {
+				first = n
+			}
+		case *ast.CallNode:
+			if callee, ok := n.Callee.(*ast.IdentifierNode); ok && ofRequests(callee.Value) && first == nil {
+				first = n
+			}
+		}
+	})
+	return first
 }
 
 // versusOutputs adds the baseline and the gain of each ranked value.

@@ -24,6 +24,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 		warn("simulated", "only simulated trials qualify: %s", trials(a.Considered))
 	}
 	out = append(out, t.undecidedWarnings()...)
+	out = append(out, p.requests.warnings()...)
 	if dropped > 0 {
 		warn("having", "%s left out by having", plural(dropped, "group"))
 	}

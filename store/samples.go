@@ -80,12 +80,20 @@ func (db *DB) FillSamples(ctx context.Context, number int64, samples []core.Samp
 // moments are rounded to microseconds. Chunks are nil where a trial has more of them than
 // are kept. An unknown trial is core.ErrNotFound.
 func (db *DB) Samples(ctx context.Context, id core.ID) ([]core.Sample, error) {
+	return db.Requests(ctx, id, true)
+}
+
+// Requests is Samples with or without the moments of chunks, which take most of the
+// time and memory where answers are long.
+func (db *DB) Requests(ctx context.Context, id core.ID, withChunks bool) ([]core.Sample, error) {
+	columns, join := "s.data, NULL", ""
+	if withChunks {
+		columns, join = "s.data, c.data", " LEFT JOIN sample_chunk c ON c.trial = t.number"
+	}
 	var samples []core.Sample
 	err := db.read(ctx, func(q querier) error {
-		var number int64
 		var data, chunks []byte
-		err := q.QueryRowContext(ctx, `SELECT t.number, s.data, c.data FROM trial t LEFT JOIN sample s ON s.trial = t.number
-			LEFT JOIN sample_chunk c ON c.trial = t.number WHERE t.id = ?`, id[:]).Scan(&number, &data, &chunks)
+		err := q.QueryRowContext(ctx, "SELECT "+columns+" FROM trial t LEFT JOIN sample s ON s.trial = t.number"+join+" WHERE t.id = ?", id[:]).Scan(&data, &chunks)
 		if errors.Is(err, sql.ErrNoRows) {
 			return core.ErrNotFound
 		}

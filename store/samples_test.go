@@ -72,6 +72,19 @@ func TestSamplesRoundTrip(t *testing.T) {
 	if _, err := db.Samples(ctx, id(77)); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("unknown trial: %v", err)
 	}
+	// Without the moments of chunks all else is the same.
+	want := samples(100)
+	for i := range want {
+		want[i].Chunks = nil
+	}
+	bare, err := db.Requests(ctx, id(0), false)
+	ok(t, err)
+	if d := diff(want, bare); d != "" {
+		t.Errorf("without chunks (-saved +read):\n%s", d)
+	}
+	if _, err := db.Requests(ctx, id(77), false); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("unknown trial: %v", err)
+	}
 }
 
 func TestImportSamples(t *testing.T) {

@@ -15,3 +15,4 @@ func (nothing) Names(context.Context) (core.Names, error)     { return core.Name
 func (nothing) Rows(context.Context, core.Select) iter.Seq2[[]core.Value, error] {
 	return func(func([]core.Value, error) bool) {}
 }
+func (nothing) Requests(context.Context, core.ID, bool) ([]core.Sample, error) { return nil, nil }

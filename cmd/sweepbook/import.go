@@ -28,6 +28,8 @@ func (a *app) importCommand() *cli.Command {
 			&cli.StringFlag{Name: "pattern", Usage: "take fields from paths: `'{gpu}/{model}_tp{tp}_c{concurrency}/*.json'`"},
 			&cli.StringFlag{Name: "mapping", Usage: "`FILE` that names the columns of tables and what files do not say; default an import.yaml in their folder"},
 			&cli.StringFlag{Name: "where", Usage: "attach the accuracy of an evaluation to trials that meet this `CONDITION`; default those of its model"},
+			&cli.StringFlag{Name: "metrics-before", Usage: "`FILE` of the server's Prometheus metrics, saved before the benchmark, for one result"},
+			&cli.StringFlag{Name: "metrics-after", Usage: "`FILE` of the same after it: cache hits, preemptions and the like are the difference"},
 			&cli.BoolFlag{Name: "suggest", Usage: "propose a pattern and name what the files lack; record nothing"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be recorded and record nothing"},
 		},
@@ -83,6 +85,10 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	server, err := readSnapshots(cmd)
+	if err != nil {
+		return err
+	}
 	if cmd.Bool("suggest") {
 		return a.suggest(ctx, cmd, opt)
 	}
@@ -101,6 +107,9 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 	report := importReport{Skipped: []note{}, Errors: []note{}}
 	batch := &importBatch{app: a, db: db, sets: sets, report: &report, samples: map[core.ID][]core.Sample{}, said: map[string]bool{}}
 	err = ingest.Walk(ctx, cmd.Args().Slice(), opt, func(path string, res ingest.Result) error {
+		if err := server.complete(a, res); err != nil {
+			return err
+		}
 		return batch.file(ctx, res)
 	})
 	if err == nil {
@@ -125,14 +134,16 @@ type importBatch struct {
 	trials  []*core.Trial
 	quality []ingest.Quality
 	samples map[core.ID][]core.Sample
-	held    int             // samples in samples
+	held    int             // of samples, about, in words of memory
 	said    map[string]bool // trial and field, of assertions on known trials
 }
 
-// The bounds of a batch: trials, and single requests held in memory.
+// The bounds of a batch: trials, and memory of single requests, in words: a million
+// requests, or fewer with the moments of their chunks.
 const (
-	batchTrials  = 1000
-	batchSamples = 1_000_000
+	batchTrials = 1000
+	sampleWords = 20
+	batchWords  = 1_000_000 * sampleWords
 )
 
 func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
@@ -160,10 +171,12 @@ func (b *importBatch) file(ctx context.Context, res ingest.Result) error {
 		b.trials = append(b.trials, t)
 		if samples := res.Samples[t.ID]; len(samples) > 0 {
 			b.samples[t.ID] = samples
-			b.held += len(samples)
+			for i := range samples {
+				b.held += sampleWords + len(samples[i].Chunks)
+			}
 		}
 	}
-	if len(b.trials) < batchTrials && b.held < batchSamples {
+	if len(b.trials) < batchTrials && b.held < batchWords {
 		return nil
 	}
 	return b.record(ctx)

@@ -88,6 +88,9 @@ func (a *app) fieldsCommand() *cli.Command {
 					}
 				}
 			}
+			for _, f := range core.RequestFields() {
+				add(core.Field{Name: f.Name, Type: core.NumberType, Unit: f.Unit, Better: f.Better, Group: "in attained()", Doc: "of one request: " + f.Doc})
+			}
 			return a.table(cmd, textTable([]string{"field", "group", "type", "unit", "better", "definition"}, rows))
 		},
 	})

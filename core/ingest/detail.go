@@ -51,7 +51,12 @@ func (d *draft) detail(o *object) {
 		d.extra("sample_times", core.String("relative"))
 	}
 	d.countErrors()
-	d.complete(recompute(d.samples))
+	r := recompute(d.samples)
+	if n := l.summed(); n > 0 {
+		d.warn("of %d requests the gaps between chunks are kept as their sum only: the result has more than %d", n, maxGaps)
+		r.dropGaps()
+	}
+	d.complete(r)
 }
 
 // lists are the columns of a result's requests; nil where a column is absent.
@@ -89,7 +94,9 @@ func (l lists) sample(i int, origin float64) core.Sample {
 	if l.ttft != nil {
 		s.First = offset(s.Sent, ttft)
 	}
-	if l.itl != nil && s.First != core.NoTime {
+	if sum, only := l.gapSum(i); only {
+		s.Last = offset(s.First, sum)
+	} else if l.itl != nil && s.First != core.NoTime {
 		gaps := floats(l.itl[i])
 		at := s.First
 		s.Chunks = append(make([]time.Duration, 0, len(gaps)+1), at)
@@ -107,6 +114,26 @@ func (l lists) sample(i int, origin float64) core.Sample {
 	}
 	s.End = s.Last
 	return s
+}
+
+// gapSum is the sum of a request's gaps, where that is all that is known of them.
+func (l lists) gapSum(i int) (sum float64, only bool) {
+	if l.itl == nil {
+		return 0, false
+	}
+	sum, only = l.itl[i].(float64)
+	return sum, only
+}
+
+// summed counts the requests whose gaps are known by their sum only.
+func (l lists) summed() int {
+	n := 0
+	for i := range l.itl {
+		if _, only := l.gapSum(i); only {
+			n++
+		}
+	}
+	return n
 }
 
 // floats gives a list of numbers, with NaN for what is none; nil for no list.
@@ -237,7 +264,7 @@ func recompute(samples []core.Sample) recomputed {
 			tokens[name] += n
 			known[name] = known[name] && n >= 0
 		}
-		if inverted(s) {
+		if s.Inverted() {
 			out.invalid++
 			continue
 		}
@@ -273,18 +300,13 @@ func recompute(samples []core.Sample) recomputed {
 	return out
 }
 
-func inverted(s core.Sample) bool {
-	last := s.Sent
-	for _, at := range []time.Duration{s.First, s.Last} {
-		if at == core.NoTime {
-			continue
+// dropGaps leaves out what was worked out of the gaps of some requests only.
+func (r recomputed) dropGaps() {
+	for name := range r.figures {
+		if strings.HasSuffix(name, "_itl_ms") || strings.HasSuffix(name, "_icl_ms") {
+			delete(r.figures, name)
 		}
-		if at < last {
-			return true
-		}
-		last = at
 	}
-	return !slices.IsSorted(s.Chunks)
 }
 
 // statistics adds the fixed statistics of one latency; values is sorted by it.

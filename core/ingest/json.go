@@ -16,6 +16,7 @@ const (
 	maxText     = 16 << 10  // bytes kept of one string; the rest is passed over
 	maxNumber   = 400       // characters of one number
 	maxKey      = 1 << 10   // bytes of one key
+	maxGaps     = 4_000_000 // gaps between chunks; of the requests after them only sums
 )
 
 // object is a JSON object with its keys in the order of the file. Values are nil,
@@ -64,7 +65,10 @@ type jsonReader struct {
 	bol    bool // the next byte begins a line
 	kept   int
 	full   bool
-	block  int // line of a printed block that stands among the documents; 0 for none
+	most   int  // gaps between chunks that are kept of one document
+	gaps   int  // that may yet be kept
+	inGaps bool // within the lists of gaps
+	block  int  // line of a printed block that stands among the documents; 0 for none
 }
 
 // jsonError is what is wrong with one document; reading can go on after it.
@@ -77,7 +81,7 @@ type jsonError struct {
 func (e *jsonError) Error() string { return e.message }
 
 func newJSONReader(r *bufio.Reader, drop func(string) bool) *jsonReader {
-	return &jsonReader{r: r, line: 1, bol: true, drop: drop}
+	return &jsonReader{r: r, line: 1, bol: true, drop: drop, most: maxGaps}
 }
 
 // next gives the next document: an *object, or another value that is no record.
@@ -103,7 +107,7 @@ func (j *jsonReader) next() (any, int, error) {
 			continue
 		}
 		line := j.line
-		j.kept, j.full = 0, false
+		j.kept, j.full, j.gaps = 0, false, j.most
 		v, err := j.value(1, true)
 		if err == nil && j.full {
 			err = j.fail("record: holds more than %d MiB; save it without its per-request arrays", maxDocument>>20)

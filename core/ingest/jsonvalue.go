@@ -70,9 +70,13 @@ func (j *jsonReader) object(depth int, keep bool) (any, error) {
 		}
 		j.readByte()
 		wanted := keep && (depth != 1 || j.drop == nil || !j.drop(key))
+		j.inGaps = j.inGaps || depth == 1 && key == "itls"
 		v, err := j.value(depth+1, wanted)
 		if err != nil {
 			return nil, err
+		}
+		if depth == 1 {
+			j.inGaps = false
 		}
 		if wanted && j.keep(len(key)+48) {
 			o.set(key, v)
@@ -80,10 +84,12 @@ func (j *jsonReader) object(depth int, keep bool) (any, error) {
 	}
 }
 
-// list reads a list; one of numbers only becomes []float64, with NaN for null.
+// list reads a list; one of numbers only becomes []float64, with NaN for null. A list
+// of gaps beyond those that are kept becomes their sum.
 func (j *jsonReader) list(depth int, keep bool) (any, error) {
 	var numbers []float64
 	var mixed []any
+	sum, summed := 0.0, j.inGaps && depth == 3 && j.gaps <= 0
 	for first := true; ; first = false {
 		c, err := j.skipSpace()
 		if err != nil {
@@ -92,8 +98,13 @@ func (j *jsonReader) list(depth int, keep bool) (any, error) {
 		switch {
 		case c == ']':
 			j.readByte()
-			if mixed != nil {
+			switch {
+			case summed:
+				return sum, nil
+			case mixed != nil:
 				return mixed, nil
+			case j.inGaps:
+				j.gaps -= len(numbers)
 			}
 			return numbers, nil
 		case c == ',' && !first:
@@ -107,14 +118,28 @@ func (j *jsonReader) list(depth int, keep bool) (any, error) {
 		case !first:
 			return nil, j.fail("record: line %d: want , or ] after a value, got %q", j.line, c)
 		}
-		v, err := j.value(depth+1, keep)
-		if err != nil {
-			return nil, err
+		// Most of a result's file are lists of numbers, which are not worth a value each.
+		f, plain := j.plainNumber()
+		var v any
+		if !plain {
+			if v, err = j.value(depth+1, keep); err != nil {
+				return nil, err
+			}
+			f, plain = v.(float64)
+		} else if mixed != nil {
+			v = f
 		}
-		if !keep {
+		switch {
+		case !keep:
+			continue
+		case summed && plain:
+			sum += f
+			continue
+		case summed:
+			sum = math.NaN()
 			continue
 		}
-		if f, ok := v.(float64); ok && mixed == nil {
+		if plain && mixed == nil {
 			if j.keep(8) {
 				numbers = append(numbers, f)
 			}
@@ -134,6 +159,26 @@ func (j *jsonReader) list(depth int, keep bool) (any, error) {
 			mixed = append(mixed, v)
 		}
 	}
+}
+
+// plainNumber reads a decimal number of usual length where one comes next. What it
+// leaves unread is for word.
+func (j *jsonReader) plainNumber() (f float64, ok bool) {
+	next, _ := j.r.Peek(32)
+	n := 0
+	for n < len(next) && (next[n] >= '0' && next[n] <= '9' || strings.IndexByte("+-.eE", next[n]) >= 0) {
+		n++
+	}
+	if n == 0 || n == len(next) || isWordByte(next[n]) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(next[:n]), 64)
+	if err != nil {
+		return 0, false
+	}
+	j.r.Discard(n)
+	j.bol = false
+	return f, true
 }
 
 // string reads the rest of a string and keeps at most limit bytes of it.

@@ -10,7 +10,7 @@
 //	conversation            the turns of one conversation, one after the other
 //	drive                   starts requests as the schedule and the limit of requests in flight allow
 //	Ruler.Run, Run          warm-up, the measured window, samples handed on in batches, one summary
-//	Figures, Attained       samples -> the figures of a trial, the share within limits; pure
+//	Figures                 samples -> the figures of a trial; pure
 //	Observer                the server's own counters and the GPUs, while the load runs
 //
 // Run is what an engine's Benchmark calls, inside a plugin or in the host; what

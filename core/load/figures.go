@@ -105,30 +105,15 @@ func measuredWindow(samples []core.Sample) (w span, ok bool) {
 	return w, w.from != core.NoTime && w.to > w.from
 }
 
-// Inverted counts the completed samples whose moments contradict each other: a
-// first token before the request was sent, or a last before the first. One
-// monotonic clock cannot give such moments; imported ones can.
+// Inverted counts the completed samples whose moments contradict each other.
 func Inverted(samples []core.Sample) int {
 	n := 0
 	for _, s := range samples {
-		if s.Outcome == core.OutcomeOK && inverted(s) {
+		if s.Outcome == core.OutcomeOK && s.Inverted() {
 			n++
 		}
 	}
 	return n
-}
-
-func inverted(s core.Sample) bool {
-	before := core.NoTime
-	for _, at := range [...]time.Duration{s.Sent, s.First, s.Last, s.End} {
-		if at != core.NoTime {
-			if at < before {
-				return true
-			}
-			before = at
-		}
-	}
-	return !slices.IsSorted(s.Chunks)
 }
 
 // latencies adds the statistics of every latency that the completed requests have:
@@ -148,7 +133,7 @@ func latencies(f core.Figures, completed []core.Sample) {
 		}
 	}
 	for _, s := range completed {
-		if inverted(s) {
+		if s.Inverted() {
 			continue
 		}
 		add("ttft", s.Sent, s.First, 1)
@@ -169,7 +154,7 @@ func latencies(f core.Figures, completed []core.Sample) {
 // gaps adds icl and itl. There may be millions of gaps, so one list of exactly
 // their number serves both.
 func gaps(f core.Figures, completed []core.Sample) {
-	usable := func(s core.Sample) bool { return len(s.Chunks) > 1 && !inverted(s) }
+	usable := func(s core.Sample) bool { return len(s.Chunks) > 1 && !s.Inverted() }
 	n, single := 0, 0
 	for _, s := range completed {
 		if usable(s) {

@@ -72,11 +72,14 @@ func scrape(ctx context.Context, url string) (map[string]float64, error) {
 
 // ParseMetrics reads the Prometheus text format as Scrape gives it. Lines that it
 // cannot read are an error that names them. Of histograms the buckets are left
-// out; …_sum and …_count stay.
+// out; …_sum and …_count stay. A counter that ServerFigures knows is also given for
+// each of its series, under the name with the labels as they stand, since one series
+// that begins anew hides in the sum.
 func ParseMetrics(r io.Reader) (map[string]float64, error) {
 	in := bufio.NewScanner(io.LimitReader(r, maxScrape))
 	in.Buffer(make([]byte, 0, 64<<10), maxScrapeRow)
 	found := map[string]float64{}
+	known := serverCounters()
 	number, series := 0, 0
 	for in.Scan() {
 		number++
@@ -84,7 +87,7 @@ func ParseMetrics(r io.Reader) (map[string]float64, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		name, value, err := metricLine(line)
+		name, labels, value, err := metricLine(line)
 		if err != nil {
 			return nil, fmt.Errorf("read metrics: line %d: %w: %w", number, core.ErrInvalid, err)
 		}
@@ -93,6 +96,9 @@ func ParseMetrics(r io.Reader) (map[string]float64, error) {
 		}
 		if math.IsNaN(value) || math.IsInf(value, 0) || strings.HasSuffix(name, "_bucket") {
 			continue
+		}
+		if labels != "" && known[name] {
+			found[name+labels] = value
 		}
 		_, again := found[name]
 		found[name] += value
@@ -107,30 +113,30 @@ func ParseMetrics(r io.Reader) (map[string]float64, error) {
 	return found, nil
 }
 
-// metricLine reads name{labels} value [timestamp].
-func metricLine(line string) (name string, value float64, err error) {
+// metricLine reads name{labels} value [timestamp]; the labels are with their braces.
+func metricLine(line string) (name, labels string, value float64, err error) {
 	end := strings.IndexAny(line, "{ \t")
 	if end <= 0 {
-		return "", 0, fmt.Errorf("%.80q is not a metric", line)
+		return "", "", 0, fmt.Errorf("%.80q is not a metric", line)
 	}
 	name = line[:end]
 	rest := line[end:]
 	if rest[0] == '{' {
 		closing := labelsEnd(rest)
 		if closing < 0 {
-			return "", 0, fmt.Errorf("%.80q: the labels do not end", line)
+			return "", "", 0, fmt.Errorf("%.80q: the labels do not end", line)
 		}
-		rest = rest[closing+1:]
+		labels, rest = rest[:closing+1], rest[closing+1:]
 	}
 	fields := strings.Fields(rest)
 	if len(fields) == 0 || len(fields) > 2 {
-		return "", 0, fmt.Errorf("%.80q: want one value", line)
+		return "", "", 0, fmt.Errorf("%.80q: want one value", line)
 	}
 	value, err = strconv.ParseFloat(fields[0], 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return "", 0, fmt.Errorf("%.80q: the value is not a number", line)
+		return "", "", 0, fmt.Errorf("%.80q: the value is not a number", line)
 	}
-	return name, value, nil
+	return name, labels, value, nil
 }
 
 // labelsEnd finds the brace that ends the labels, passing over quoted values.

@@ -93,6 +93,57 @@ func TestSharedCase29(t *testing.T) {
 	}
 }
 
+// TestWentBack: a series that begins anew is noticed although the sum of all grows,
+// and what the other counters say stays.
+func TestWentBack(t *testing.T) {
+	before := parse(t, `vllm:prefix_cache_queries_total{engine="0"} 1000
+vllm:prefix_cache_queries_total{engine="1"} 1000
+vllm:prefix_cache_hits_total{engine="0"} 10
+vllm:prefix_cache_hits_total{engine="1"} 10
+vllm:num_preemptions_total{engine="0"} 1
+vllm:num_preemptions_total{engine="1"} 2
+vllm:num_preemptions_total_other 9
+`)
+	for _, tt := range []struct {
+		name, after string
+		back        string
+		queries     core.Value
+		want        map[string]float64
+	}{
+		{"grown", `vllm:prefix_cache_queries_total{engine="0"} 1500
+vllm:prefix_cache_queries_total{engine="1"} 1500
+vllm:prefix_cache_queries_total{engine="2"} 1000
+vllm:prefix_cache_hits_total{engine="0"} 510
+vllm:prefix_cache_hits_total{engine="1"} 10
+vllm:num_preemptions_total{engine="0"} 1
+vllm:num_preemptions_total{engine="1"} 5
+`, "", core.Number(2000), map[string]float64{"prefix_hit_rate": 0.25, "preemptions": 3}},
+		{"one engine began anew", `vllm:prefix_cache_queries_total{engine="0"} 5
+vllm:prefix_cache_queries_total{engine="1"} 9000
+vllm:prefix_cache_hits_total{engine="0"} 10
+vllm:prefix_cache_hits_total{engine="1"} 510
+vllm:num_preemptions_total{engine="0"} 1
+vllm:num_preemptions_total{engine="1"} 2
+`, "vllm:prefix_cache_queries_total", core.Missing(), map[string]float64{"prefix_hit_rate": missing, "preemptions": 0}},
+		{"one engine is gone", `vllm:prefix_cache_queries_total{engine="1"} 9000
+vllm:prefix_cache_hits_total{engine="1"} 510
+vllm:num_preemptions_total{engine="1"} 7
+`, "vllm:num_preemptions_total vllm:prefix_cache_hits_total vllm:prefix_cache_queries_total", core.Missing(),
+			map[string]float64{"prefix_hit_rate": missing, "preemptions": missing}},
+	} {
+		after := parse(t, tt.after)
+		if got := strings.Join(load.WentBack(before, after), " "); got != tt.back {
+			t.Errorf("%s: %q went back, want %q", tt.name, got, tt.back)
+		}
+		if queries, _ := load.PrefixCacheTokens(before, after); queries != tt.queries {
+			t.Errorf("%s: %v tokens looked up, want %v", tt.name, queries, tt.queries)
+		}
+		f, _ := load.ServerFigures(before, after)
+		t.Log(tt.name)
+		check(t, f, tt.want)
+	}
+}
+
 func TestServerFigures(t *testing.T) {
 	for _, tt := range []struct {
 		name, before, after string
@@ -151,6 +202,25 @@ sim:spec_decode_num_accepted_tokens_total 0`,
 		t.Log(tt.name)
 		check(t, f, tt.want)
 	}
+}
+
+// TestWindowOfARestart: what a server that began anew counted is unknown, and why is
+// said beside what is still known.
+func TestWindowOfARestart(t *testing.T) {
+	var scrapes atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		queries := 500
+		if scrapes.Add(1) > 1 {
+			queries = 3
+		}
+		fmt.Fprintf(w, "vllm:prefix_cache_queries_total{engine=\"0\"} %d\nvllm:prefix_cache_hits_total{engine=\"0\"} 1\nvllm:num_preemptions_total 4\n", queries)
+	}))
+	t.Cleanup(server.Close)
+	f, err := load.OpenWindow(t.Context(), server.URL).Close(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "began anew while it was measured: vllm:prefix_cache_queries_total went back") {
+		t.Errorf("error %v", err)
+	}
+	check(t, f, map[string]float64{"prefix_hit_rate": missing, "cached_tokens": missing, "preemptions": 0})
 }
 
 func TestScrape(t *testing.T) {

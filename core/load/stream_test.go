@@ -327,7 +327,7 @@ func FuzzStream(f *testing.F) {
 		if err != nil && strings.ContainsAny(oneLine(err.Error()), "\n\r\x00") {
 			t.Fatalf("error of several lines: %q", err)
 		}
-		if err == nil && inverted(s) {
+		if err == nil && s.Inverted() {
 			t.Fatalf("moments go back: %+v", s)
 		}
 	})

@@ -3,6 +3,9 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +44,17 @@ func (n names) highest(in map[string]float64) (v float64, ok bool) {
 	return 0, false
 }
 
+// serverCounters are the names of all counters of which a growth is taken.
+func serverCounters() map[string]bool {
+	m, known := &serverMetrics, map[string]bool{}
+	for _, list := range []names{m.preempted, m.hits, m.queries, m.cachedTokens, m.promptTokens, m.drafts, m.drafted, m.accepted} {
+		for _, name := range list {
+			known[name] = true
+		}
+	}
+	return known
+}
+
 // delta gives the growth of a counter. A counter that went back, as after a
 // restart, is unknown.
 func (n names) delta(before, after map[string]float64) (d float64, ok bool) {
@@ -48,10 +62,55 @@ func (n names) delta(before, after map[string]float64) (d float64, ok bool) {
 		a, okA := after[name]
 		b, okB := before[name]
 		if okA && okB {
-			return a - b, a >= b
+			return a - b, !wentBack(name, before, after)
 		}
 	}
 	return 0, false
+}
+
+// wentBack reports whether a counter, or one of its series (an engine, a rank),
+// stands lower than before or is gone.
+func wentBack(name string, before, after map[string]float64) bool {
+	for key, was := range before {
+		rest, ok := strings.CutPrefix(key, name)
+		if !ok || rest != "" && rest[0] != '{' {
+			continue
+		}
+		if now, there := after[key]; !there || now < was {
+			return true
+		}
+	}
+	return false
+}
+
+// WentBack names the known counters that stand lower in the later of two scrapes, or
+// are not in it any more: the server began anew between them, and what it did in that
+// time is unknown.
+func WentBack(before, after map[string]float64) []string {
+	var out []string
+	for name := range serverCounters() {
+		if _, was := before[name]; was && wentBack(name, before, after) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// PrefixCacheTokens gives how many prompt tokens the server looked up in its prefix
+// cache between two scrapes, and how many it found; missing where it does not say.
+func PrefixCacheTokens(before, after map[string]float64) (queries, hits core.Value) {
+	m := &serverMetrics
+	found, okHits := m.hits.delta(before, after)
+	asked, okQueries := m.queries.delta(before, after)
+	if !okHits || !okQueries {
+		found, okHits = m.cachedTokens.delta(before, after)
+		asked, okQueries = m.promptTokens.delta(before, after)
+	}
+	if !okHits || !okQueries || found > asked {
+		return core.Missing(), core.Missing()
+	}
+	return core.Number(asked), core.Number(found)
 }
 
 // ServerFigures computes what the server's own counters say of the window between
@@ -66,15 +125,9 @@ func (n names) delta(before, after map[string]float64) (d float64, ok bool) {
 func ServerFigures(before, after map[string]float64) (f core.Figures, cachedTokens core.Value) {
 	f = core.Figures{}
 	m := &serverMetrics
-	hits, okHits := m.hits.delta(before, after)
-	queries, okQueries := m.queries.delta(before, after)
-	if !okHits || !okQueries {
-		hits, okHits = m.cachedTokens.delta(before, after)
-		queries, okQueries = m.promptTokens.delta(before, after)
-	}
-	if okHits && okQueries && queries > 0 && hits <= queries {
-		f.Set("prefix_hit_rate", hits/queries)
-		cachedTokens = core.Number(hits)
+	if queries, hits := PrefixCacheTokens(before, after); queries.Num > 0 {
+		f.Set("prefix_hit_rate", hits.Num/queries.Num)
+		cachedTokens = hits
 	}
 	accepted, okAccepted := m.accepted.delta(before, after)
 	if drafted, ok := m.drafted.delta(before, after); ok && okAccepted && drafted > 0 {
@@ -150,8 +203,8 @@ func (w *Window) look(m map[string]float64) {
 }
 
 // Close scrapes a last time and gives the server's figures of the window. The
-// figures are empty where the server has no metrics, and the error says why. It
-// returns within seconds even when the server hangs.
+// figures are empty where the server has no metrics, and the error says why; of a
+// server that began anew the error says which counters are unknown. It returns within seconds even when the server hangs.
 func (w *Window) Close(ctx context.Context) (core.Figures, error) {
 	w.cancel()
 	w.done.Wait()
@@ -171,6 +224,9 @@ func (w *Window) Close(ctx context.Context) (core.Figures, error) {
 	}
 	if cached.Kind == core.KindNumber {
 		f.Set("cached_tokens", cached.Num)
+	}
+	if back := WentBack(w.before, after); len(back) > 0 {
+		return f, fmt.Errorf("the server began anew while it was measured: %s went back", strings.Join(back, ", "))
 	}
 	if len(f) == 0 {
 		return f, errors.New("the server's metrics hold none of the names that are known")
