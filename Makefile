@@ -4,8 +4,10 @@ GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEMO ?= demo
 FUZZTIME ?= 10s
+KILLS ?= 200
+SEED ?= 0
 
-.PHONY: help build test race lint vet fuzz bench generate check demo clean
+.PHONY: help build test race lint vet kills fuzz bench generate check demo clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +35,9 @@ check: vet test ## what CI runs
 bench: ## trials stored, seeds imported, a query process beside one that only opens
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store ./core/ingest ./core/load ./query
 	$(GO) test -run '^$$' -bench QueryProcess -benchtime 21x ./cmd/sweepbook
+
+kills: ## KILLS=200 times kill -9 of a part of a run at a moment drawn from a printed SEED, and resume
+	$(GO) test ./cmd/sweepbook -run '^TestKills$$' -v -timeout 120m -kills $(KILLS) -kills-seed $(SEED)
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \

@@ -57,6 +57,20 @@ type RunRules struct {
 	ReadyTimeout   time.Duration `json:"ready_timeout"`
 	TrialTimeout   time.Duration `json:"trial_timeout"`
 	Repeats        int           `json:"repeats"`
-	GPUHours       float64       `json:"gpu_hours,omitempty"` // budget; 0 is none
-	Retries        int           `json:"retries"`             // further attempts after an infrastructure failure
+	GPUHours       float64       `json:"gpu_hours,omitempty"`    // budget; 0 is none
+	Retries        int           `json:"retries"`                // further attempts after an infrastructure failure
+	StopTimeout    time.Duration `json:"stop_timeout,omitempty"` // between TERM and KILL of a server; 0 is 30 s
+	GPU            GPURules      `json:"gpu,omitzero"`
+}
+
+// GPURules say what else may be on the GPUs of a launch.
+type GPURules struct {
+	// MaxUsedMiB is how much memory of a GPU may be in use before a launch; missing is
+	// the default of 1024 MiB.
+	MaxUsedMiB Value `json:"max_used_mib,omitzero"`
+	// Neighbours allows other processes, whatever they hold; the trials are marked.
+	Neighbours bool `json:"neighbours,omitempty"`
+	// FreeWithin is how long memory may take to come free after a server's end; zero
+	// is two minutes.
+	FreeWithin time.Duration `json:"free_within,omitempty"`
 }

@@ -29,6 +29,8 @@ var rules = map[string][]string{
 	"plugins/proto":       nil,
 	"plugins/enginetest":  {"core", "plugins", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "github.com/google/go-cmp"},
 	"plugins/supervise":   {"core", "golang.org/x/sys"},
+	"plugins/gpu":         {"core", "core/load", "golang.org/x/sys"},
+	"plugins/gpu/gputest": nil, // a fake nvidia-smi for tests
 	"plugins/serving":     {"core", "core/load"},
 	"plugins/vllm":        {"core", "plugins/serving"},
 	"plugins/sglang":      {"core", "plugins/serving"},
@@ -38,7 +40,7 @@ var rules = map[string][]string{
 	"plugins/serving/servingtest": {"core", "plugins/serving", "github.com/google/go-cmp"},
 	"examples":                    nil,
 	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/stats", "core/study", "examples",
-		"plugins", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
+		"plugins", "plugins/gpu", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
 		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 

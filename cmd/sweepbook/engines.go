@@ -148,38 +148,3 @@ func builtin(name string) core.Engine {
 func simServer(args []string, stdout, stderr io.Writer) int {
 	return sim.ServerMain(args, stdout, stderr)
 }
-
-func (a *app) gpuCommand() *cli.Command {
-	return a.command(&cli.Command{
-		Name:  "gpu",
-		Usage: "look after what runs on the GPUs",
-		Commands: []*cli.Command{
-			a.command(&cli.Command{
-				Name: "reap", Usage: "end servers that a dead run left behind; nothing that is not provably ours",
-				Action: func(ctx context.Context, cmd *cli.Command) error {
-					if err := needLinux("gpu reap"); err != nil {
-						return err
-					}
-					path, _, err := a.databasePath(cmd)
-					if err != nil {
-						return err
-					}
-					reaped, err := reap(ctx, workDir(path))
-					if err != nil {
-						return fmt.Errorf("gpu reap: %w", err)
-					}
-					var rows [][]string
-					for _, r := range reaped {
-						if r.Skipped != "" {
-							a.warn("%s left alone: %s", r.Handle.Marker, r.Skipped)
-						}
-						for _, p := range r.Killed {
-							rows = append(rows, []string{fmt.Sprint(p.PID), p.Command})
-						}
-					}
-					return a.table(cmd, textTable([]string{"pid", "command"}, rows))
-				},
-			}),
-		},
-	})
-}

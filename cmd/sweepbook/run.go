@@ -97,11 +97,16 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	defer func() { _ = log.Close() }() // what engines said; nothing depends on it
 	host := &plugins.Host{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: log.level}))}
+	guard, err := a.gpuGuard(file)
+	if err != nil {
+		return err
+	}
+	defer guard.Close()
 	secrets := a.secretsOf(s.Run.Secrets)
 	ui := newProgress(a)
 	defer ui.end()
 	runner := &study.Runner{
-		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets),
+		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
 		Events: ui.event, Stopping: a.stopping,
 	}

@@ -11,18 +11,29 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sweepbook/sweepbook/plugins/gpu/gputest"
+	"github.com/sweepbook/sweepbook/plugins/serving/servingtest"
 )
 
 // The test binary is sweepbook itself, under every name by which it calls itself:
-// the command in the scripts, the shim, the plugin process and the simulator.
+// the command in the scripts, the shim, the plugin process and the simulator; and the
+// engines and the nvidia-smi of a machine that has none.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "shim", "engine-serve", "sim-server":
 			os.Exit(start())
+		case "fake-nvidia-smi":
+			os.Exit(gputest.Main(os.Args[2:]))
+		}
+		// Engines without a GPU: "sweepbook fake-vllm" is what a study launches.
+		if code, ok := servingtest.Main(os.Args[1:], servingtest.Fakes()...); ok {
+			os.Exit(code)
 		}
 	}
 	testscript.Main(m, map[string]func(){"sweepbook": func() { os.Exit(start()) }})
@@ -42,6 +53,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SHARED", filepath.Join(filepath.Dir(root), "shared"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			// Each script is a machine with locks of its own, but they share one set of ports.
+			env.Setenv("PORTS", strconv.Itoa(testPorts()))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -60,6 +73,15 @@ func TestScripts(t *testing.T) {
 			"exitcode":  exitCode,
 		},
 	})
+}
+
+var portBlocks atomic.Int64
+
+// testPorts is the first port of a block for one test of this process, which tests of
+// other processes are unlikely to use.
+func testPorts() int {
+	const first, block, blocks = 25000, 100, 70
+	return first + block*((7*os.Getpid()+int(portBlocks.Add(1)))%blocks)
 }
 
 // jsonCommand checks one value of the JSON on stdout: json rows.0.total_tps 3366.71

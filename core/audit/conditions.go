@@ -46,13 +46,17 @@ func conditionRules() []Rule {
 			check: checkFewValues,
 		},
 		{
-			ID: "E4", Version: 1, Severity: core.SeverityNote,
+			ID: "E4", Version: 2, Severity: core.SeverityNote,
 			Metrics: []string{"output_tps", "total_tps", "…_tpot_ms", "…_itl_ms", "…_e2el_ms"},
 			Title:   "requests were preempted",
-			Doc:     "The scheduler put requests back for lack of KV cache and computed them again: work that the token counts do not show.",
+			Doc: "The scheduler put requests back for lack of KV cache and computed them again: work that the token counts do not show. Told by the " +
+				"server's counter, else by the lines of its log within the measured window (extra.preemption_lines).",
 			check: func(x *subject) []hit {
 				if n, ok := x.get("preemptions"); ok && n > 0 {
 					return one("preemptions " + num(n))
+				}
+				if n := x.t.Extra["preemption_lines"]; n.Kind == core.KindNumber && n.Num > 0 {
+					return one("preemption_lines " + num(n.Num))
 				}
 				return nil
 			},
@@ -72,11 +76,15 @@ func conditionRules() []Rule {
 			},
 		},
 		{
-			ID: "E6", Version: 1, Severity: core.SeverityNote, Metrics: []string{"*"},
+			ID: "E6", Version: 2, Severity: core.SeverityNote, Metrics: []string{"*"},
 			Title: "neighbour on the host",
 			Doc: "Another launch was measured on the same machine at the same time: CPU, PCIe, memory and power were shared. Only times that the source " +
-				"gives with a zone are compared.",
+				"gives with a zone are compared. Or other processes had memory of the trial's own GPUs before its launch (extra.gpu_neighbours): the " +
+				"study allowed them, or they held little.",
 			check: func(x *subject) []hit {
+				if v := x.t.Extra["gpu_neighbours"]; v.Kind == core.KindText && v.Text != "" {
+					return one("on the same GPU: " + clip(v.Text, 300))
+				}
 				if other, ok := x.around.neighbours[x.keys.record]; ok {
 					return one(fmt.Sprintf("on %s at the same time as %s", x.t.Host, other))
 				}
@@ -102,6 +110,24 @@ func conditionRules() []Rule {
 			Doc: "The acceptance of speculative tokens was set and not earned (SGLANG_SIMULATE_ACC_LEN and the like, a synthetic rejection method): speed " +
 				"of decoding says what was asked for.",
 			check: checkSynthetic,
+		},
+		{
+			ID: "E14", Version: 1, Severity: core.SeverityNote,
+			Metrics: []string{"rps", "output_tps", "total_tps", "duration_tps", "…_ttft_ms", "…_tpot_ms", "…_itl_ms", "…_e2el_ms"},
+			Title:   "kernels were compiled while it was measured",
+			Doc: "The server's log says within the measured window that it built or tuned kernels (extra.jit_compiles): requests waited for a compiler. " +
+				"The warm-up did not have the shapes of the run; give it the same lengths and concurrency, or measure again on a warm cache.",
+			check: func(x *subject) []hit {
+				n := x.t.Extra["jit_compiles"]
+				if n.Kind != core.KindNumber || n.Num <= 0 {
+					return nil
+				}
+				evidence := "jit_compiles " + num(n.Num)
+				if first := x.t.Extra["jit_first"]; first.Text != "" {
+					evidence += ", the first: " + clip(first.Text, 200)
+				}
+				return one(evidence)
+			},
 		},
 	}
 }

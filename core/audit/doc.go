@@ -16,7 +16,7 @@
 //	candidate.go    C1 C2 D9 E11  whether the trial may stand for its configuration
 //	attribution.go  D1-D4 D7 D8 D10  what the text says beside the figures
 //	repeat.go       D5 D6    records of one trial, repeats of one setup
-//	conditions.go   E1 E2 E4-E8  how the measurement was carried out
+//	conditions.go   E1 E2 E4-E8 E14  how the measurement was carried out
 //	comparison.go   F1-F3    whether trials may be compared at all
 //	change.go       F4       tools that changed what a figure means
 //

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 type Observation struct {
 	BaseURL string           // of the server whose metrics are read; "" reads none
 	GPUs    *TelemetrySource // nil watches none
+	Log     string           // of the server, read for what disturbs a measurement; "" reads none
 }
 
 // Observed is what was seen of a measured window.
@@ -22,20 +24,22 @@ type Observed struct {
 	Extra     map[string]core.Value // why something is missing, peak temperature, …
 }
 
-// Observer stands between a ruler and a sink and looks at server and GPUs while
-// the load runs. The window begins at the ruler's first progress of the phase
+// Observer stands between a ruler and a sink and looks at server, its log and GPUs
+// while the load runs. The window begins at the ruler's first progress of the phase
 // "measure", so that warm-up is outside of it.
 type Observer struct {
 	core.Sink
 	open   func() *Window // nil reads no metrics
+	path   string         // of the server's log
 	once   sync.Once
 	window *Window
 	gpus   *Telemetry
+	log    *Disturbances
 }
 
 // Observe wraps a sink. Finish must be called when the ruler has returned.
 func Observe(ctx context.Context, sink core.Sink, what Observation) *Observer {
-	o := &Observer{Sink: sink}
+	o := &Observer{Sink: sink, path: what.Log}
 	if what.BaseURL != "" {
 		// The calls of a sink carry no context; this one is the trial's.
 		o.open = func() *Window { return OpenWindow(ctx, what.BaseURL) }
@@ -50,6 +54,10 @@ func Observe(ctx context.Context, sink core.Sink, what Observation) *Observer {
 func (o *Observer) Progress(p core.Progress) {
 	if p.Phase == "measure" {
 		o.once.Do(func() {
+			// First, since the load runs while the rest is asked for.
+			if o.path != "" {
+				o.log = OpenDisturbances(o.path)
+			}
 			if o.open != nil {
 				o.window = o.open()
 			}
@@ -75,6 +83,9 @@ func (o *Observer) Finish(ctx context.Context) Observed {
 		if err != nil && !errors.Is(err, core.ErrUnimplemented) {
 			seen.Extra["server_metrics_error"] = core.String(oneLine(err.Error()))
 		}
+	}
+	if o.log != nil {
+		maps.Copy(seen.Extra, o.log.Close())
 	}
 	if o.gpus != nil {
 		for name, v := range o.gpus.Stop() {

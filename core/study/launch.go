@@ -23,6 +23,9 @@ type server struct {
 	launch  *core.Launch
 	plan    core.Plan
 	ready   core.Ready
+
+	port     int
+	reserved Reserved
 }
 
 // launch starts one server and measures trials on it. A failure of the launch
@@ -94,11 +97,14 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return srv, fmt.Errorf("launch folder: %w", err)
 	}
-	port, err := r.ports.next(r.File.Local.PortBase)
+	if err := r.reserve(ctx, srv, c, trials); err != nil {
+		return srv, err
+	}
+	srv.port, err = r.ports.next(r.File.Local.PortBase, srv.reserved.Ports)
 	if err != nil {
 		return srv, err
 	}
-	srv.plan, err = session.Plan(ctx, r.File.planRequest(c.config, port, r.File.Local.GPUs, dir))
+	srv.plan, err = session.Plan(ctx, r.File.planRequest(c.config, srv.port, r.gpus(srv), dir))
 	if err != nil {
 		return srv, planError(err)
 	}
@@ -278,6 +284,7 @@ func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trial
 			t.Status = core.StatusAborted
 		}
 		t.EndedAt = r.Now().UTC()
+		srv.mark(t)
 		if err := r.Store.FinishTrial(ctx, t, nil); err != nil {
 			return fmt.Errorf("record failed launch: %w", err)
 		}
@@ -314,6 +321,7 @@ func (r *Runner) shutDown(srv *server) {
 	if err := srv.session.Close(ctx); err != nil {
 		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("close engine %s: %v", srv.launch.Setup.Config.Engine, err)})
 	}
+	r.prove(srv)
 }
 
 // writeFiles writes the plan's files into the launch's folder and nowhere else.

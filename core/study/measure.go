@@ -280,6 +280,9 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 	if r.stuck != nil {
 		return fmt.Errorf("a server could not be ended and may hold its GPU: %w", r.stuck)
 	}
+	if r.unfit != nil {
+		return r.unfit
+	}
 	s := &r.File.Study
 	if s.Run.GPUHours > 0 {
 		used := r.used
@@ -298,6 +301,9 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 func (r *Runner) grace() time.Duration {
 	if r.GraceTime > 0 {
 		return r.GraceTime
+	}
+	if r.File.Study.Run.StopTimeout > 0 {
+		return r.File.Study.Run.StopTimeout
 	}
 	return 30 * time.Second
 }

@@ -15,20 +15,27 @@ const (
 	defaultPortBase = 21000
 	portStep        = 10
 	portTries       = 200
+	blockTries      = 10
 )
 
-func (p *portRange) next(base int) (int, error) {
-	if base == 0 {
+// next gives a free port of the block that begins at a port and belongs to this run
+// alone; where block is 0, one of the range from base on, which runs share.
+func (p *portRange) next(base, block int) (int, error) {
+	// Runs that share a range begin at different places, since between the look and
+	// the server's own bind another run may take the port.
+	tries, first := portTries, os.Getpid()%portTries
+	switch {
+	case block != 0:
+		base, tries, first = block, blockTries, 0
+	case base == 0:
 		base = defaultPortBase
 	}
-	if p.last < base {
-		// Runs that start together begin at different places, since between the
-		// look and the server's own bind another run may take the port.
-		p.last = base + portStep*(os.Getpid()%portTries) - portStep
+	if p.last < base || p.last >= base+portStep*tries {
+		p.last = base + portStep*first - portStep
 	}
-	for range portTries {
+	for range tries {
 		p.last += portStep
-		if p.last >= base+portStep*portTries {
+		if p.last >= base+portStep*tries {
 			p.last = base
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", serverHost, p.last))

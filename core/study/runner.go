@@ -10,7 +10,7 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// Runner carries out one study. All fields but Events, Log and GraceTime are
+// Runner carries out one study. All fields but Events, Reserve and GraceTime are
 // needed.
 type Runner struct {
 	File  *File
@@ -24,6 +24,9 @@ type Runner struct {
 	Open func(ctx context.Context, engine string) (*Session, error)
 	// Start starts a server process under supervision.
 	Start func(ctx context.Context, spec ProcessSpec) (Process, error)
+	// Reserve makes the machine's GPUs ready for a launch; nil looks after none. A
+	// *core.LaunchError fails the launch and ends the run.
+	Reserve func(ctx context.Context, launch core.ID, config core.Config) (*Reserved, error)
 	// WorkDir holds a private folder for each launch.
 	WorkDir string
 	// Host names this machine in the history.
@@ -46,6 +49,9 @@ type Runner struct {
 	used     time.Duration            // GPU time of ended launches, of all runs
 	launched time.Time                // start of the launch in progress
 	stuck    error                    // a server that could not be ended
+	unfit    error                    // why the GPUs cannot be measured on
+	warned   string                   // the latest warning of Reserve
+	watched  []string                 // UUIDs of the GPUs of the launch in progress
 	ports    portRange
 }
 

@@ -69,6 +69,23 @@ func (f *File) run(n node) {
 			n.mapping(map[string]func(node){
 				"ready": func(n node) { r.ReadyTimeout = n.duration() },
 				"trial": func(n node) { r.TrialTimeout = n.duration() },
+				"stop":  func(n node) { r.StopTimeout = n.duration() },
+			})
+		},
+		"gpu": func(n node) {
+			n.mapping(map[string]func(node){
+				"max_used_mib": func(n node) { r.GPU.MaxUsedMiB = core.Number(float64(n.count(0))) },
+				"free_within":  func(n node) { r.GPU.FreeWithin = n.duration() },
+				"neighbours": func(n node) {
+					switch rule := n.text(); rule {
+					case "allow":
+						r.GPU.Neighbours = true
+					case "refuse":
+						r.GPU.Neighbours = false
+					default:
+						n.fail("%s: want allow or refuse, got %q", n.key, rule)
+					}
+				},
 			})
 		},
 		"budget": func(n node) {

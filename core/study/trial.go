@@ -24,13 +24,14 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	sink := &collector{report: func(p core.Progress) {
 		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
 	}}
-	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t)})
+	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
 	err := r.benchmark(ctx, srv, t, observer)
 	seen := observer.Finish(ctx)
 	samples := sink.take()
 	r.conclude(ctx, srv, t, samples, err)
 	adopt(t, sink.extra, seen)
 	t.EndedAt = r.Now().UTC()
+	srv.mark(t)
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
 		return fmt.Errorf("record trial %s: %w", t.ID, err)
@@ -52,6 +53,9 @@ func (r *Runner) telemetry(t *core.Trial) *load.TelemetrySource {
 	const command = "nvidia-smi"
 	if _, err := exec.LookPath(command); err != nil || t.Setup.Simulated {
 		return nil
+	}
+	if len(r.watched) > 0 {
+		return &load.TelemetrySource{Command: command, GPUs: r.watched}
 	}
 	return &load.TelemetrySource{Command: command, GPUs: r.File.Local.GPUs}
 }
@@ -97,7 +101,8 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 	if errors.Is(err, core.ErrUnimplemented) {
 		err = load.Run(limited, req, sink)
 	}
-	if err != nil && limited.Err() != nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+	// The other side of the wire has the same limit, and may be the first to see it.
+	if err != nil && (errors.Is(limited.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)) {
 		return &core.LaunchError{Class: core.BenchTimeout, Line: fmt.Sprintf("not finished after %s", s.Run.TrialTimeout)}
 	}
 	return err

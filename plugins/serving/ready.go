@@ -68,6 +68,10 @@ func (c ReadyCheck) Await(ctx context.Context) error {
 		case id != c.Rule.Model:
 			return &core.LaunchError{Class: core.PortInUse, Line: fmt.Sprintf("%s serves %q, not %q: another server holds the port", c.Rule.BaseURL, id, c.Rule.Model)}
 		case c.foreign(ctx):
+			// A server that dies at this moment has a port that is nobody's of ours.
+			if err := w.look(seen); err != nil {
+				return err
+			}
 			return &core.LaunchError{Class: core.PortInUse, Line: c.Rule.BaseURL + " is answered by a process that is not of this launch"}
 		default:
 			again, err := c.firstCompletion(ctx, client, w.left())

@@ -19,34 +19,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fake() servingtest.Fake {
-	return servingtest.Fake{
-		Engine: "sglang", Program: "launch_server.py", Model: "--model-path",
-		Loading: []string{
-			"[2026-11-30 21:00:00] server_args=ServerArgs(model_path='%s', tokenizer_path='%s', host='127.0.0.1', api_key=None, mem_fraction_static=0.866, tp_size=1)",
-			"[2026-11-30 21:00:03] Attention backend not explicitly specified. Use fa3 backend by default.",
-			"[2026-11-30 21:00:05 TP0] Load weight begin. avail mem=78.58 GB",
-		},
-		Loaded: []string{
-			"[2026-11-30 21:00:09 TP0] Load weight end. type=Qwen3ForCausalLM, dtype=torch.bfloat16, avail mem=63.20 GB, mem usage=15.38 GB.",
-			"[2026-11-30 21:00:10 TP0] KV Cache is allocated. #tokens: 372110, K size: 25.5 GB, V size: 25.5 GB",
-			"[2026-11-30 21:00:11 TP0] Capture cuda graph begin. This can take up to several minutes. avail mem=11.6 GB",
-			"[2026-11-30 21:00:14 TP0] max_total_num_tokens=372110, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048, context_len=40960, available_gpu_mem=9.87 GB",
-		},
-		Ready:      []string{"[2026-11-30 21:00:16] The server is fired up and ready to roll!"},
-		Workers:    []string{"sglang::scheduler_TP0", "sglang::detokenizer"},
-		Early:      true,
-		Wrapper:    []string{"[2026-11-30 21:00:06] Received sigquit from a child process. It usually means the child failed."},
-		FailedExit: 137,
-		Info: map[string]string{
-			"/get_server_info": `{"model_path":"x","version":"0.5.5.post1","api_key":"canary-key-1","tp_size":1,"chunked_prefill_size":8192,"cuda_graph_bs":[1,2,4],"attention_backend":"fa3",` +
-				`"disable_radix_cache":false,"quantization":null,"schedule_policy":"fcfs","mem_fraction_static":0.866,"max_total_num_tokens":372110,"internal_states":[{}]}`,
-		},
-	}
-}
+func fake() servingtest.Fake { return servingtest.SGLang() }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, sglang.New(), enginetest.Options{MustBenchmark: true})
+	enginetest.Conformance(t, sglang.New(), enginetest.Options{MustBenchmark: true, Origin: core.Origin{Cmd: os.Args[0] + " fake-sglang"}})
 }
 
 func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, sglang.New(), fake()) }

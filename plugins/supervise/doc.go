@@ -2,7 +2,7 @@
 // the run that wanted them. A server that keeps a GPU after its run has died
 // spoils every trial after it, so each way of dying has its own answer:
 //
-//	the run ends a server      Process.Stop: TERM, a grace time, then KILL for the whole tree
+//	the run ends a server      Process.Stop: TERM to its first process, a grace time, then KILL for the whole tree
 //	the run dies (kill -9)     the shim reads end of file on its lifeline and ends the tree
 //	the shim dies              the run reads end of file on the status pipe and ends the tree
 //	both die                   Reap, at the next start or by "sweepbook gpu reap"

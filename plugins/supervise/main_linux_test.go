@@ -107,6 +107,20 @@ func serve(args []string) int {
 		hideEnvironment()
 		ready("shy")
 		time.Sleep(time.Minute)
+	case "orderly": // ends its worker itself, in an order of its own
+		terms := make(chan os.Signal, 10)
+		signal.Notify(terms, syscall.SIGTERM)
+		child("worker", true)
+		ready("leader")
+		<-terms
+		time.Sleep(300 * time.Millisecond)
+		fmt.Println("leader leaves")
+	case "worker": // says when it is asked to end
+		terms := make(chan os.Signal, 10)
+		signal.Notify(terms, syscall.SIGTERM)
+		ready("worker")
+		<-terms
+		fmt.Println("worker was asked")
 	case "daemon": // the middle of a double fork
 		child("sleep", true)
 		return 0

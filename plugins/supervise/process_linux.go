@@ -100,9 +100,9 @@ func (p *Process) LogTail(n int) string {
 	return strings.ToValidUTF8(text, "?")
 }
 
-// Stop asks the whole tree to end by TERM, waits for the grace time and then
-// kills what is left; a zero grace kills at once. It returns when nothing is
-// left. An error means that this could not be reached: the context ended first,
+// Stop asks the server's first process to end by TERM, and what it leaves behind
+// once it has ended; after the grace time whatever is left is killed. A zero grace
+// kills at once. It returns when nothing is left. An error means that this could not be reached: the context ended first,
 // while the ending goes on, or processes survived KILL, which are then named.
 // What had to be killed stands in Outcome and is no error.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {

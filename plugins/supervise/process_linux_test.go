@@ -234,6 +234,27 @@ func TestTermComesOnce(t *testing.T) {
 	}
 }
 
+// Only the first process is asked; what it left behind is asked once it is gone.
+func TestTermGoesToTheLeader(t *testing.T) {
+	for _, r := range rigs[:2] {
+		t.Run(r.name, func(t *testing.T) {
+			r.need(t)
+			spec := newSpec(t, r.mode, "orderly")
+			p := start(t, spec)
+			waitReady(t, spec.LogPath, 2)
+			if err := p.Stop(t.Context(), patience); err != nil {
+				t.Fatal(err)
+			}
+			if log := p.LogTail(1000); !strings.HasSuffix(log, "leader leaves\nworker was asked\n") {
+				t.Errorf("log %q, want the worker asked after its leader has left", log)
+			}
+			if out := p.Outcome(); out.KilledCount != 0 || out.ExitCode != 0 {
+				t.Errorf("outcome %+v, want nothing killed", out)
+			}
+		})
+	}
+}
+
 func TestDescendants(t *testing.T) {
 	spec := newSpec(t, supervise.CgroupOff, "tree")
 	p := start(t, spec)

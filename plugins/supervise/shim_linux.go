@@ -247,8 +247,22 @@ func (s *shim) begin(next phase, grace time.Duration) {
 	s.phase, s.deadline = next, deadline
 	s.poll = minPoll
 	if entered && next == stopping {
-		_ = s.killer.terminate() // whom it does not reach is killed at the deadline
+		s.ask()
 	}
+}
+
+// ask sends TERM: to the server's first process alone while that lives, because
+// engines end their workers in an order of their own, and a worker that is asked
+// by someone else in the middle of it looks to its parent like one that crashed.
+// Once the first process is gone, what it left is asked itself. Whom TERM does not
+// reach or move is killed at the deadline.
+func (s *shim) ask() {
+	if s.code >= 0 {
+		_ = s.killer.terminate()
+		return
+	}
+	_ = syscall.Kill(s.pid, syscall.SIGTERM) // nobody but this process reaps it, so the number is its own
+	_ = syscall.Kill(s.pid, syscall.SIGCONT) // a stopped process would not get to see it
 }
 
 func (s *shim) advance() {
@@ -301,6 +315,9 @@ func (s *shim) reap() (none bool) {
 			s.code = exitCode(status)
 			s.tell(event{Event: "exited", Code: s.code})
 			// What the first process leaves behind has no purpose any more.
+			if s.phase == stopping {
+				s.ask()
+			}
 			s.begin(stopping, s.spec.Grace)
 		}
 	}

@@ -18,30 +18,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fake() servingtest.Fake {
-	return servingtest.Fake{
-		Engine: "trtllm", Program: "trtllm-serve serve", Click: true, Extra: []string{"--extra_llm_api_options"},
-		Loading: []string{
-			"[TensorRT-LLM] TensorRT-LLM version: 1.2.0rc1",
-			"[11/30/2026-21:00:01] [TRT-LLM] [I] Using LLM with PyTorch backend",
-			"[11/30/2026-21:00:02] [TRT-LLM] [RANK 0] [I] max_seq_len is not specified, using inferred value 40960",
-		},
-		Loaded: []string{
-			"[11/30/2026-21:00:08] [TRT-LLM] [RANK 0] [I] Use 15.37 GB for model weights.",
-			"[11/30/2026-21:00:09] [TRT-LLM] [RANK 0] [I] max_seq_len=40960, max_num_requests=2048, max_num_tokens=8192, max_batch_size=2048",
-			"[TensorRT-LLM][INFO] [MemUsageChange] Allocated 50.85 GiB for max tokens in paged KV cache (370112).",
-		},
-		Ready:    []string{"INFO:     Application startup complete."},
-		Workers:  []string{"trtllm-worker"},
-		Wrapper:  []string{"[11/30/2026-21:00:05] [TRT-LLM] [E] Executor worker returned error: the worker is gone"},
-		TermExit: 134, FailedExit: 1,
-		Tail: " ",
-		Info: map[string]string{"/version": `{"version":"1.2.0rc1"}`},
-	}
-}
+func fake() servingtest.Fake { return servingtest.TRTLLM() }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, trtllm.New(), enginetest.Options{MustBenchmark: true})
+	enginetest.Conformance(t, trtllm.New(), enginetest.Options{MustBenchmark: true, Origin: core.Origin{Cmd: os.Args[0] + " fake-trtllm"}})
 }
 
 func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, trtllm.New(), fake()) }

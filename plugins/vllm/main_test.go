@@ -18,45 +18,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fake() servingtest.Fake {
-	const core = "(EngineCore_DP0 pid=4243) INFO 11-30 21:00:02 [core.py:77] "
-	return servingtest.Fake{
-		Engine: "vllm", Program: "vllm serve",
-		Loading: []string{
-			"INFO 11-30 21:00:00 [__init__.py:216] Automatically detected platform cuda.",
-			"(APIServer pid=4242) INFO 11-30 21:00:01 [api_server.py:1839] vLLM API server version 0.11.0",
-			"(APIServer pid=4242) INFO 11-30 21:00:01 [utils.py:233] non-default args: {'model_tag': '%s', 'host': '127.0.0.1'}",
-			core + "Initializing a V1 LLM engine (v0.11.0) with config: model='%s', speculative_config=None, tokenizer='%s', trust_remote_code=False, dtype=torch.bfloat16, max_seq_len=40960, load_format=auto, tensor_parallel_size=1, pipeline_parallel_size=1, data_parallel_size=1, quantization=None, enforce_eager=False, kv_cache_dtype=auto, seed=0, served_model_name=%s, enable_prefix_caching=True, chunked_prefill_enabled=True, compilation_config={\"level\":3,\"seed\":7}",
-			core + "Chunked prefill is enabled with max_num_batched_tokens=8192.",
-			core + "Starting to load model %s...",
-		},
-		Loaded: []string{
-			core + "Using Flash Attention backend on V1 engine.",
-			core + "Model loading took 15.2683 GiB and 9.94 seconds",
-			core + "Directly load the compiled graph(s) for dynamic shape from the cache, took 3.1 s",
-			core + "GPU KV cache size: 425,344 tokens",
-			core + "Maximum concurrency for 40,960 tokens per request: 10.38x",
-			"\x1b[1;36m(EngineCore_DP0 pid=4243)\x1b[0;0m INFO 11-30 21:00:09 [core.py:210] init engine (profile, create kv cache, warmup model) took 12.39 seconds",
-		},
-		Ready: []string{
-			"(APIServer pid=4242) INFO 11-30 21:00:10 [api_server.py:1912] Starting vLLM API server 0 on http://127.0.0.1:0",
-			"(APIServer pid=4242) INFO:     Application startup complete.",
-		},
-		Workers: []string{"VLLM::EngineCore", "VLLM::Worker_TP0"},
-		Wrapper: []string{
-			"(EngineCore_DP0 pid=4243) ERROR 11-30 21:00:05 [core.py:708] EngineCore failed to start.",
-			"(APIServer pid=4242) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
-		},
-		FailedExit: 1,
-		Info: map[string]string{
-			"/version": `{"version":"0.11.0"}`,
-			"/metrics": "# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{block_size=\"16\",cache_dtype=\"auto\",enable_prefix_caching=\"True\",gpu_memory_utilization=\"0.9\",num_gpu_blocks=\"26584\",sliding_window=\"None\"} 1.0\n",
-		},
-	}
-}
+func fake() servingtest.Fake { return servingtest.VLLM() }
 
 func TestConformance(t *testing.T) {
-	enginetest.Conformance(t, vllm.New(), enginetest.Options{MustBenchmark: true})
+	enginetest.Conformance(t, vllm.New(), enginetest.Options{MustBenchmark: true, Origin: core.Origin{Cmd: os.Args[0] + " fake-vllm"}})
 }
 
 func TestBehaviour(t *testing.T) { servingtest.Behaviour(t, vllm.New(), fake()) }

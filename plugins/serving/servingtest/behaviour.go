@@ -29,6 +29,10 @@ func Behaviour(t *testing.T, engine *serving.Adapter, fake Fake) {
 	t.Run("progress bar", b.progressBar)
 	t.Run("foreign listener", b.foreignListener)
 	t.Run("killed leader", b.killedLeader)
+	t.Run("slow load", b.slowLoad)
+	t.Run("stopped while it loads", b.stoppedInLoad)
+	t.Run("ignores TERM", b.ignoresTerm)
+	t.Run("stalls", b.stalls)
 	t.Run("cancelled", b.cancelled)
 	t.Run("flags", b.flags)
 	t.Run("prepare", b.prepare)
@@ -276,6 +280,80 @@ func (b behaviour) killedLeader(t *testing.T) {
 		if !serving.Alive(pid) {
 			t.Errorf("worker %d did not outlive its leader", pid)
 		}
+	}
+}
+
+// A load takes its time; the port opens after it.
+func (b behaviour) slowLoad(t *testing.T) {
+	p := Start(t, b.engine, b.request("slow:700ms", nil))
+	ready, err := b.engine.Launch(t.Context(), p.Request(), nil)
+	if err != nil {
+		t.Fatalf("%v; log:\n%s", err, p.LogText(t))
+	}
+	if s := ready.LoadS; s.Kind != core.KindNumber || s.Num < 0.6 {
+		t.Errorf("weights loaded after %v seconds, want what it took", s)
+	}
+}
+
+// One that is asked to end while it loads ends with its usual status.
+func (b behaviour) stoppedInLoad(t *testing.T) {
+	p := Start(t, b.engine, b.request("slow:1m", nil))
+	for !strings.Contains(p.LogText(t), strings.ReplaceAll(b.fake.Loading[len(b.fake.Loading)-1], "%s", testModel)) {
+		select {
+		case <-p.Ended:
+			t.Fatalf("it ended by itself; log:\n%s", p.LogText(t))
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.ExitCode(t); code != b.fake.TermExit {
+		t.Errorf("exit status %d, want %d", code, b.fake.TermExit)
+	}
+}
+
+// A server that hangs in its shutdown must be killed, and its workers with it.
+func (b behaviour) ignoresTerm(t *testing.T) {
+	p := Start(t, b.engine, b.request(Stubborn, nil))
+	if _, err := b.engine.Launch(t.Context(), p.Request(), nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.killTree)
+	workers := childrenOf(p.Cmd.Process.Pid)
+	for _, pid := range append(workers, p.Cmd.Process.Pid) {
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Signal(syscall.SIGTERM) // that nothing comes of it is the test
+		}
+	}
+	select {
+	case <-p.Ended:
+		t.Error("it ended by TERM")
+	case <-time.After(200 * time.Millisecond):
+	}
+	for _, pid := range workers {
+		if !serving.Alive(pid) {
+			t.Errorf("worker %d ended by TERM", pid)
+		}
+	}
+}
+
+// A stream that stands still ends its request by the idle limit, not the trial.
+func (b behaviour) stalls(t *testing.T) {
+	p := Start(t, b.engine, b.request(Stalls, nil))
+	t.Cleanup(p.killTree)
+	ready, err := b.engine.Launch(t.Context(), p.Request(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen counter
+	err = b.engine.Benchmark(t.Context(), core.BenchmarkRequest{
+		BaseURL: ready.BaseURL, Model: ready.Model, Config: core.Config{Engine: b.fake.Engine, Checkpoint: testModel}, IdleTimeout: 300 * time.Millisecond,
+		Workload: core.Workload{Dataset: "random", InputLen: core.Number(16), OutputLen: core.Number(8), IgnoreEOS: core.Bool(true), Turns: core.Number(1)},
+		Load:     core.Load{Concurrency: core.Number(2), RequestRate: core.Unlimited(), NumPrompts: core.Number(4), Seed: core.Number(1)},
+	}, &seen)
+	if err != nil || seen.ok != 0 || seen.all != 4 {
+		t.Errorf("%+v, %v, want four requests that failed", seen, err)
 	}
 }
 

@@ -56,7 +56,8 @@ type Fake struct {
 const FaultEnv = "SERVINGTEST_FAULT"
 
 // The faults. "log:" and a text logs it and fails like a worker that died; "hang:"
-// and a text logs it and stays up for ever.
+// and a text logs it and stays up for ever; "slow:" and a duration loads so long;
+// "work:" and a text logs it with every request.
 const (
 	NeverReady  = "never-ready"  // loads for ever, in silence
 	SlowBar     = "slow-bar"     // loads under a progress bar that never ends its line
@@ -64,7 +65,14 @@ const (
 	Answers500  = "answers-500"  // healthy, but no completion works
 	WrapperOnly = "wrapper-only" // dies without a cause
 	OtherModel  = "other-model"  // serves another model
+	Stubborn    = "stubborn"     // ignores every signal that can be ignored, as do its workers
+	Stalls      = "stalls"       // streams one token after its first answer, then nothing; and is stubborn
+	Broken      = "broken"       // answers its first request, and every later one with status 500
 )
+
+// PaceEnv names the variable with the time between two tokens of an answer, "2ms"; a
+// test that wants to come in between sets it.
+const PaceEnv = "SERVINGTEST_PACE"
 
 // fakeWorker is the hidden argument of a worker process.
 const fakeWorker = "servingtest-worker"
@@ -76,6 +84,9 @@ const workerLife = 2 * time.Minute
 // executable's own name, ask for no fake: "fake-vllm" and the server's arguments.
 func Main(args []string, fakes ...Fake) (code int, ok bool) {
 	if len(args) > 0 && args[0] == fakeWorker {
+		if len(args) > 1 {
+			signal.Ignore(syscall.SIGTERM, os.Interrupt)
+		}
 		time.Sleep(workerLife)
 		return 0, true
 	}
@@ -196,12 +207,17 @@ func (f Fake) run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stderr, strings.ReplaceAll(line, "%s", s.model))
 		}
 	}
-	terms := make(chan os.Signal, 1)
-	signal.Notify(terms, syscall.SIGTERM, os.Interrupt)
-	address := net.JoinHostPort(s.host, s.port)
 	fault := os.Getenv(FaultEnv)
+	terms := make(chan os.Signal, 1)
+	stubborn := fault == Stubborn || fault == Stalls
+	if stubborn {
+		signal.Ignore(syscall.SIGTERM, os.Interrupt)
+	} else {
+		signal.Notify(terms, syscall.SIGTERM, os.Interrupt)
+	}
+	address := net.JoinHostPort(s.host, s.port)
 
-	workers, err := f.startWorkers()
+	workers, err := f.startWorkers(stubborn)
 	defer end(workers)
 	if err != nil {
 		log("cannot start workers: " + err.Error())
@@ -227,7 +243,9 @@ func (f Fake) run(args []string, stdout, stderr io.Writer) int {
 		log(strings.TrimPrefix(fault, "log:"))
 		return f.fail(workers, log)
 	}
-	time.Sleep(30 * time.Millisecond)
+	if !load(fault, terms) {
+		return f.TermExit
+	}
 	log(f.Loaded...)
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -238,11 +256,27 @@ func (f Fake) run(args []string, stdout, stderr io.Writer) int {
 	if fault == OtherModel {
 		model = "other/model"
 	}
-	web := f.serve(listener, model, fault == Answers500)
+	web := f.serve(listener, model, fault, log)
 	log(f.Ready...)
 	<-terms
 	_ = web.Close()
 	return f.TermExit
+}
+
+// load takes its time; false when it was ended in the middle of it.
+func load(fault string, terms <-chan os.Signal) bool {
+	d := 30 * time.Millisecond
+	if text, slow := strings.CutPrefix(fault, "slow:"); slow {
+		if given, err := time.ParseDuration(text); err == nil {
+			d = given
+		}
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-terms:
+		return false
+	}
 }
 
 // bar draws a progress bar that never ends its line.
@@ -268,7 +302,7 @@ func (f Fake) fail(workers []*exec.Cmd, log func(...string)) int {
 }
 
 // startWorkers starts the engine's further processes under their own names.
-func (f Fake) startWorkers() ([]*exec.Cmd, error) {
+func (f Fake) startWorkers(stubborn bool) ([]*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -276,6 +310,9 @@ func (f Fake) startWorkers() ([]*exec.Cmd, error) {
 	var workers []*exec.Cmd
 	for _, name := range f.Workers {
 		cmd := exec.Command(exe, fakeWorker)
+		if stubborn {
+			cmd.Args = append(cmd.Args, "stubborn")
+		}
 		cmd.Args[0] = name
 		if err := cmd.Start(); err != nil {
 			return workers, err

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -13,7 +15,12 @@ import (
 const warmUp = 60 * time.Millisecond
 
 // serve answers the OpenAI-compatible API as far as Sweepbook asks it.
-func (f Fake) serve(listener net.Listener, model string, broken bool) *http.Server {
+func (f Fake) serve(listener net.Listener, model, fault string, log func(...string)) *http.Server {
+	var answers atomic.Int64
+	pace, err := time.ParseDuration(os.Getenv(PaceEnv))
+	if err != nil {
+		pace = 0 // as fast as it goes
+	}
 	warm := time.Now()
 	if f.Early {
 		warm = warm.Add(warmUp)
@@ -43,13 +50,17 @@ func (f Fake) serve(listener net.Listener, model string, broken bool) *http.Serv
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		if broken {
+		first := answers.Add(1) == 1
+		if fault == Answers500 || fault == Broken && !first {
 			http.Error(w, `{"error":{"message":"engine is gone"}}`, http.StatusInternalServerError)
 			return
 		}
 		// Until it is warm, requests wait.
 		time.Sleep(time.Until(warm))
-		f.stream(w, max(req.MaxTokens, req.MaxCompletionTokens, 1), r.URL.Path == "/v1/chat/completions")
+		if text, ok := strings.CutPrefix(fault, "work:"); ok {
+			log(text)
+		}
+		f.stream(w, r, max(req.MaxTokens, req.MaxCompletionTokens, 1), pace, fault == Stalls && !first)
 	}
 	mux.HandleFunc("POST /v1/completions", answer)
 	mux.HandleFunc("POST /v1/chat/completions", answer)
@@ -58,8 +69,10 @@ func (f Fake) serve(listener net.Listener, model string, broken bool) *http.Serv
 	return web
 }
 
-// stream sends so many tokens, one a chunk, then the usage.
-func (f Fake) stream(w http.ResponseWriter, tokens int, chat bool) {
+// stream sends so many tokens, one a chunk, then the usage. One that stalls sends
+// only the first.
+func (f Fake) stream(w http.ResponseWriter, r *http.Request, tokens int, pace time.Duration, stalls bool) {
+	chat := r.URL.Path == "/v1/chat/completions"
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
 	send := func(v any) {
@@ -84,6 +97,11 @@ func (f Fake) stream(w http.ResponseWriter, tokens int, chat bool) {
 			choice["finish_reason"] = "length"
 		}
 		send(map[string]any{"choices": []any{choice}})
+		if stalls {
+			<-r.Context().Done()
+			return
+		}
+		time.Sleep(pace)
 	}
 	send(map[string]any{"choices": []any{}, "usage": map[string]any{"prompt_tokens": 16, "completion_tokens": tokens, "total_tokens": 16 + tokens}})
 	fmt.Fprintf(w, "data: [DONE]\n\n")

@@ -84,6 +84,16 @@ func StartPlan(t testing.TB, plan core.Plan, dir string) *Process {
 	return p
 }
 
+// killTree ends a server that heeds no signal, with its workers.
+func (p *Process) killTree() {
+	for _, pid := range append(childrenOf(p.Cmd.Process.Pid), p.Cmd.Process.Pid) {
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Kill() // one that has ended is no matter
+		}
+	}
+	<-p.Ended
+}
+
 // Request is what the host hands to Launch.
 func (p *Process) Request() core.LaunchRequest {
 	return core.LaunchRequest{Plan: p.Plan, PIDs: []int{p.Cmd.Process.Pid}, LogPath: p.Log}
