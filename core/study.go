@@ -40,6 +40,10 @@ type Origin struct {
 type NamedWorkload struct {
 	Workload Workload `json:"workload"`
 	Loads    []Load   `json:"loads"`
+	// Tool measures in place of Sweepbook's own ruler: "vllm-bench", …
+	Tool string `json:"tool,omitempty"`
+	// Goodput are upper limits of a request's figures by name, in milliseconds.
+	Goodput map[string]float64 `json:"goodput,omitempty"`
 }
 
 // Verify says which configurations are measured on which workloads at the end.

@@ -87,7 +87,10 @@ func (p *progress) end() {
 }
 
 func trialText(t *core.Trial) string {
-	text := fmt.Sprintf("%d %s %s", t.Number, t.Workload.Label(), t.Load.Label())
+	text := t.Workload.Label() + " " + t.Load.Label()
+	if t.Number > 0 { // else it is recorded nowhere
+		text = fmt.Sprintf("%d %s", t.Number, text)
+	}
 	if t.Repeat > 1 {
 		text += fmt.Sprintf(" repeat %d", t.Repeat)
 	}

@@ -230,3 +230,16 @@ func beside(dir, path string) string {
 	}
 	return filepath.Join(dir, path)
 }
+
+// DataPath is where the data file of one of the file's workloads lies on this
+// machine; "" where the workload has none.
+func (f *File) DataPath(w core.Workload) string {
+	if w.Path == "" {
+		return ""
+	}
+	dir := f.Local.DataDir
+	if dir == "" {
+		dir = filepath.Dir(f.Path)
+	}
+	return beside(dir, f.dataPaths[w.Name])
+}

@@ -164,7 +164,7 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 
 func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat int) *core.Trial {
 	s := &r.File.Study
-	load.Seed = core.Number(load.Seed.Num + float64(place(s, w, load)*seedStride+repeat-1))
+	load.Seed = core.Number(Seed(load.Seed.Num, place(s, w, load), repeat))
 	return &core.Trial{
 		ID: core.NewID(r.Now()), Study: s.Name, Stage: c.stage, Option: c.option, Role: c.role,
 		Status: core.StatusPlanned, Repeat: repeat, Workload: w, Load: load, Host: r.Host,
@@ -178,11 +178,16 @@ func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat i
 // seedStride leaves room for the repeats of one workload and load.
 const seedStride = 1000
 
-// place numbers the workloads and loads of a study. The seed of a trial is the
-// given one plus a number of its workload, load and repeat: several are measured
-// on one launch, and equal seeds would ask prompts that the server has in its
-// prefix cache already. It is equal for all configurations, which are asked the
-// same.
+// Seed is the seed of one trial: the given one plus a number of its workload and
+// load, counted from 0, and of its repeat, counted from 1. Several are measured on
+// one server, and equal seeds would ask prompts that it has in its prefix cache
+// already.
+func Seed(given float64, place, repeat int) float64 {
+	return given + float64(place*seedStride+repeat-1)
+}
+
+// place numbers the workloads and loads of a study. It is equal for all
+// configurations, which are asked the same.
 func place(s *core.Study, w core.Workload, load core.Load) int {
 	n := 0
 	for _, named := range s.Workloads {

@@ -60,7 +60,7 @@ func (f *File) run(n node) {
 		"warmup": func(n node) {
 			n.mapping(map[string]func(node){"requests": func(n node) {
 				r.WarmupRequests = n.text()
-				if _, err := warmup(r.WarmupRequests, core.Load{}); err != nil {
+				if _, err := Warmup(r.WarmupRequests, core.Load{}); err != nil {
 					n.fail("%s: %v", n.key, err)
 				}
 			}})

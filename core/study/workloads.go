@@ -147,10 +147,10 @@ func (f *File) checkWorkload(n node, w *core.Workload) {
 // warmupCap bounds a warm-up under an unlimited load.
 const warmupCap = 64
 
-// warmup evaluates the number of warm-up requests: "8", "concurrency" or
+// Warmup evaluates the number of warm-up requests: "8", "concurrency" or
 // "2 * concurrency". An unlimited concurrency counts as the number of requests,
 // and the whole is at most 64 then: a warm-up must not outlast the trial.
-func warmup(rule string, load core.Load) (int, error) {
+func Warmup(rule string, load core.Load) (int, error) {
 	factor, name := 1.0, strings.TrimSpace(rule)
 	if a, b, ok := strings.Cut(rule, "*"); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(a), 64)

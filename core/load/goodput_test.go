@@ -1,0 +1,50 @@
+package load_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
+)
+
+func TestParseLimits(t *testing.T) {
+	limits, err := load.ParseLimits([]string{"ttft:200", " tpot:50.5 "})
+	if err != nil || limits["ttft_ms"] != 200 || limits["tpot_ms"] != 50.5 || limits.String() != "tpot:50.5 ttft:200" {
+		t.Errorf("%v %v", limits, err)
+	}
+	for text, want := range map[string]string{
+		"ttft":                "want METRIC:MILLISECONDS",
+		"itl:20":              `"itl" is no latency of a request; known: ttft, tpot, e2el`,
+		"input_tokens:20":     "no latency",
+		"ttft:fast":           "milliseconds above 0",
+		"ttft:0":              "above 0",
+		"ttft:NaN":            "above 0",
+		"ttft:inf":            "above 0",
+		"ttft:200 tpot:50":    "milliseconds above 0",
+		"ttft:200,ttft:300,x": "milliseconds above 0",
+	} {
+		if _, err := load.ParseLimits([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := load.ParseLimits([]string{"ttft:1", "ttft:2"}); err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLimitsJudge(t *testing.T) {
+	// Two tokens each: first after 1 s, 2 s; one more after a second each.
+	samples := []core.Sample{streamed(0, 2, 1, 2), streamed(0, 2, 2, 3)}
+	f, extra := core.Figures{}, map[string]core.Value{}
+	load.Limits{"ttft_ms": 1000, "tpot_ms": 1000}.Judge(f, extra, samples)
+	// One of two within, over the 3 s from the first sent to the last end.
+	if got := f["goodput_rps"]; got < 0.3333 || got > 0.3334 || extra["goodput_limits"] != core.String("tpot:1000 ttft:1000") {
+		t.Errorf("goodput %v, %v", got, extra)
+	}
+	f, extra = core.Figures{}, map[string]core.Value{}
+	load.Limits{}.Judge(f, extra, samples)
+	if len(f)+len(extra) != 0 {
+		t.Errorf("no limits, and yet %v %v", f, extra)
+	}
+}
