@@ -142,7 +142,9 @@ func (o options) results(tool string) []Place {
 		return nil // the printed block is all there is
 	}
 	dir := o.last("result-dir", ".")
-	if file := o.last("result-filename", ""); file != "" {
+	if file := o.last("result-filename", ""); filepath.IsAbs(file) {
+		return []Place{{Path: file}}
+	} else if file != "" {
 		return []Place{{Path: filepath.Join(dir, file)}}
 	}
 	return []Place{{Path: dir, Pattern: "*.json"}}
@@ -151,7 +153,7 @@ func (o options) results(tool string) []Place {
 func (o options) guidellmResults() []Place {
 	var out []Place
 	add := func(path string) {
-		if filepath.Ext(path) == "" {
+		if filepath.Ext(path) == "" || filepath.Base(path) == "." {
 			out = append(out, Place{Path: path, Pattern: "benchmark*.json"})
 		} else {
 			out = append(out, Place{Path: path})
