@@ -9,6 +9,7 @@ type Study struct {
 	Model     string            `json:"model"`
 	Hardware  Hardware          `json:"hardware"`
 	Engines   map[string]Origin `json:"engines"` // by engine name
+	Tools     map[string]Origin `json:"tools,omitempty"`
 	Workloads []NamedWorkload   `json:"workloads"`
 	Objective string            `json:"objective"` // a query
 	DecideOn  string            `json:"decide_on"` // the workload that stages are judged on

@@ -21,7 +21,7 @@ type candidate struct {
 
 // trialKey is equal for the attempts at one planned trial.
 func trialKey(t *core.Trial) string {
-	return strings.Join([]string{t.Setup.Config.Hash(), t.Workload.Hash(), t.Load.Hash(), fmt.Sprint(t.Repeat)}, "/")
+	return strings.Join([]string{t.Setup.Config.Hash(), t.Workload.Hash(), t.Load.Hash(), t.Setup.Tool, fmt.Sprint(t.Repeat)}, "/")
 }
 
 // recall reads what earlier runs of the study recorded.
@@ -79,7 +79,7 @@ func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 	var out []*core.Trial
 	for _, attempts := range r.known {
 		for _, t := range attempts {
-			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] {
+			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] && t.Setup.Tool == toolOf(w) {
 				out = append(out, t)
 			}
 		}
@@ -135,7 +135,7 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 	for repeat := 1; repeat <= s.Run.Repeats; repeat++ {
 		for _, w := range workloads {
 			for _, load := range w.Loads {
-				t := r.newTrial(c, w.Workload, load, repeat)
+				t := r.newTrial(c, w, load, repeat)
 				var attempts []*core.Trial
 				for _, earlier := range r.known[trialKey(t)] {
 					if alike(earlier.Setup, t.Setup) {
@@ -162,14 +162,18 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 	return out, known
 }
 
-func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat int) *core.Trial {
-	s := &r.File.Study
+func (r *Runner) newTrial(c candidate, named core.NamedWorkload, load core.Load, repeat int) *core.Trial {
+	s, w := &r.File.Study, named.Workload
 	load.Seed = core.Number(Seed(load.Seed.Num, place(s, w, load), repeat))
+	version := r.Release
+	if named.Tool != "" {
+		version = "" // known once it runs
+	}
 	return &core.Trial{
 		ID: core.NewID(r.Now()), Study: s.Name, Stage: c.stage, Option: c.option, Role: c.role,
 		Status: core.StatusPlanned, Repeat: repeat, Workload: w, Load: load, Host: r.Host,
 		SweepbookVersion: r.Version, Figures: core.Figures{},
-		Setup: core.Setup{Config: c.config, Tool: "sweepbook", ToolVersion: r.Release,
+		Setup: core.Setup{Config: c.config, Tool: toolOf(named), ToolVersion: version,
 			EngineVersion: s.Engines[c.config.Engine].Version, Image: s.Engines[c.config.Engine].Image,
 			GPU: s.Hardware.GPU, GPUs: float64(s.Hardware.GPUs)},
 	}

@@ -28,7 +28,10 @@ type OutlineLaunch struct {
 	Config        core.Config
 	Argv          []string
 	Trials        []string // workload and load of each
-	Repeats       int
+	// Benches are the commands of trials that another tool measures, beside Trials;
+	// nil for those of the ruler. Further repeats have other seeds.
+	Benches [][]string
+	Repeats int
 }
 
 // Durations are what an estimate rests on: seconds for one launch to become
@@ -55,14 +58,19 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	defer planner.close(context.WithoutCancel(ctx))
 
 	add := func(l OutlineLaunch, workloads []core.NamedWorkload) error {
-		argv, err := planner.argv(ctx, l.Config)
+		plan, err := planner.plan(ctx, l.Config)
 		if err != nil {
 			return err
 		}
-		l.Argv, l.Repeats = argv, s.Run.Repeats
+		l.Argv, l.Repeats = plan.Processes[0].Argv, s.Run.Repeats
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
+				bench, err := f.bench(w, load, l.Config, plan.Ready)
+				if err != nil {
+					return err
+				}
+				l.Benches = append(l.Benches, bench)
 				trial := assumedTrial
 				if known := d.Trial[w.Workload.Name]; known > 0 {
 					trial = known
@@ -145,12 +153,12 @@ type planner struct {
 	sessions map[string]*Session
 }
 
-func (p *planner) argv(ctx context.Context, c core.Config) ([]string, error) {
+func (p *planner) plan(ctx context.Context, c core.Config) (core.Plan, error) {
 	session, ok := p.sessions[c.Engine]
 	if !ok {
 		var err error
 		if session, err = p.open(ctx, c.Engine); err != nil {
-			return nil, fmt.Errorf("engine %s: %w", c.Engine, err)
+			return core.Plan{}, fmt.Errorf("engine %s: %w", c.Engine, err)
 		}
 		p.sessions[c.Engine] = session
 	}
@@ -160,12 +168,12 @@ func (p *planner) argv(ctx context.Context, c core.Config) ([]string, error) {
 	}
 	plan, err := session.Plan(ctx, core.PlanRequest{Config: c, Origin: p.file.Study.Engines[c.Engine], Host: serverHost, Port: base, GPUs: p.file.Local.GPUs})
 	if err != nil {
-		return nil, err
+		return core.Plan{}, err
 	}
 	if len(plan.Processes) == 0 {
-		return nil, fmt.Errorf("engine %s plans no process", c.Engine)
+		return core.Plan{}, fmt.Errorf("engine %s plans no process", c.Engine)
 	}
-	return plan.Processes[0].Argv, nil
+	return plan, nil
 }
 
 func (p *planner) close(ctx context.Context) {

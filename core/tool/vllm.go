@@ -39,7 +39,11 @@ func vllmBench(w *words, a Ask) error {
 		w.number("--sharegpt-output-len", a.Workload.OutputLen)
 	case "custom":
 		// The server lays its own chat template on; the tool would lay one more.
-		w.add("--dataset-name", "custom", "--dataset-path", a.DataPath, "--skip-chat-template")
+		plain := "--skip-chat-template"
+		if olderThan(a.Origin.Version, 0, 12) {
+			plain = "--custom-skip-chat-template"
+		}
+		w.add("--dataset-name", "custom", "--dataset-path", a.DataPath, plain)
 		if a.Workload.OutputLen.IsMissing() {
 			w.add("--custom-output-len", "-1") // each line gives its own
 		}
