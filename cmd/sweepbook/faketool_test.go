@@ -95,6 +95,7 @@ func fakeLoad(base, endpoint, model string, n, inFlight, input, output int, seed
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
+			time.Sleep(10 * time.Millisecond) // a block prints hundredths of a second
 			answers[i] = fakeRequest(base+endpoint, model, fmt.Sprintf("%s/%d %s", seed, i, strings.Repeat("word ", input)), output, ignoreEOS, began)
 		})
 	}

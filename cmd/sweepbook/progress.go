@@ -87,7 +87,7 @@ func (p *progress) end() {
 }
 
 func trialText(t *core.Trial) string {
-	text := t.Workload.Label() + " " + t.Load.Label()
+	text := strings.TrimSpace(t.Workload.Label() + " " + t.Load.Label())
 	if t.Number > 0 { // else it is recorded nowhere
 		text = fmt.Sprintf("%d %s", t.Number, text)
 	}

@@ -61,6 +61,9 @@ func TestScripts(t *testing.T) {
 			"signal":    signalProcess,
 			"waitfor":   waitFor,
 			"exitcode":  exitCode,
+			"serving":   awaitServer,
+			"awaitfile": awaitFile,
+			"freeport":  freePort,
 		},
 	})
 }
