@@ -120,15 +120,16 @@ func Attained(samples []core.Sample, ok func(s SampleFigures) bool) (share float
 
 // Within gives the condition that a request keeps to upper limits by figure name
 // (ttft_ms, tpot_ms, e2el_ms, …), as vllm bench serve's --goodput: a value at its
-// limit is within. A request of one token, which has no TPOT, keeps to any limit of
-// it, as there; any other missing figure is not within.
+// limit is within. A request whose TPOT is undefined, because it has one token or got
+// all of them in one chunk, keeps to any limit of it, as there, where it counts as 0;
+// any other missing figure is not within.
 func Within(limits map[string]float64) func(s SampleFigures) bool {
 	return func(s SampleFigures) bool {
 		for name, limit := range limits {
 			v, _ := s.Value(name)
 			switch {
 			case v.Kind == core.KindNumber && v.Num <= limit:
-			case name == "tpot_ms" && v.IsMissing() && s.OutputTokens == core.Number(1):
+			case name == "tpot_ms" && v.IsMissing() && (s.OutputTokens == core.Number(1) || s.OutputTokens.Kind == core.KindNumber && s.TTFT.Kind == core.KindNumber):
 			default:
 				return false
 			}

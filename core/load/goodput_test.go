@@ -48,3 +48,21 @@ func TestLimitsJudge(t *testing.T) {
 		t.Errorf("no limits, and yet %v %v", f, extra)
 	}
 }
+
+// TestUndefinedTPOT: by vLLM's rule a TPOT that does not exist keeps to any limit.
+func TestUndefinedTPOT(t *testing.T) {
+	within := load.Within(load.Limits{"tpot_ms": 0.001})
+	burst := streamed(0, 8, 1) // eight tokens in one chunk
+	whole := core.Sample{Sent: 0, First: core.NoTime, Last: sec(2), End: sec(2), InputTokens: 1, CachedTokens: -1, OutputTokens: 8}
+	for name, tc := range map[string]struct {
+		sample core.Sample
+		want   bool
+	}{
+		"one token": {streamed(0, 1, 1), true}, "all in one chunk": {burst, true}, "two tokens a second apart": {streamed(0, 2, 1, 2), false},
+		"not streamed": {whole, false},
+	} {
+		if got := within(load.FiguresOf(tc.sample)); got != tc.want {
+			t.Errorf("%s: within %t, want %t", name, got, tc.want)
+		}
+	}
+}
