@@ -141,6 +141,9 @@ func (r *Runner) byTool(ctx context.Context, srv *server, t *core.Trial) ([]core
 
 const (
 	benchLog = "bench.log"
+	// toolGrace is how long a tool may take to end. It holds no GPU and has nothing to
+	// put away.
+	toolGrace = 3 * time.Second
 	// printedLimit is how much of a tool's output is searched for its result.
 	printedLimit = 8 << 20
 )
@@ -199,7 +202,7 @@ func (r *Runner) runTool(ctx context.Context, srv *server, t *core.Trial, argv [
 		case <-gone:
 			gone = nil
 			// The tool fails by itself as a rule, and says so better.
-			grace, cancel := context.WithTimeout(ctx, r.grace())
+			grace, cancel := context.WithTimeout(ctx, toolGrace)
 			select {
 			case <-proc.Done():
 			case <-grace.Done():
@@ -212,9 +215,10 @@ func (r *Runner) runTool(ctx context.Context, srv *server, t *core.Trial, argv [
 	}
 	printed = proc.LogTail(printedLimit)
 	end.LastLine, end.Limit = tool.LastLine(printed), r.File.Study.Run.TrialTimeout
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.grace()+30*time.Second)
+	grace := min(r.grace(), toolGrace)
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+30*time.Second)
 	defer cancel()
-	if err := proc.Stop(stop, r.grace()); err != nil {
+	if err := proc.Stop(stop, grace); err != nil {
 		// It holds no GPU; the next trial may go on beside what is left of it.
 		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("end %s: %v", argv[0], err)})
 	}

@@ -64,7 +64,7 @@ func LastLine(text string) string {
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 			line = line[i+1:]
 		}
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.TrimSpace(line); strings.Trim(line, "=-") != "" {
 			if len(line) > 500 {
 				line = strings.ToValidUTF8(line[:500], "") + "…"
 			}

@@ -149,7 +149,7 @@ func TestEnd(t *testing.T) {
 
 func TestLastLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\nb\n\n": "b", "": "", "x\r 64%|##| 64/100\r": "64%|##| 64/100", "a\r\nb\r\n": "b",
+		"a\nb\n\n": "b", "": "", "x\r 64%|##| 64/100\r": "64%|##| 64/100", "a\r\nb\r\n": "b", "Mean TPOT (ms): 7\n======\n": "Mean TPOT (ms): 7",
 	} {
 		if got := tool.LastLine(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
