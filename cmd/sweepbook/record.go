@@ -108,11 +108,7 @@ func (r *recording) namedResults(dir string) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		place := tool.Place{Path: path}
-		if info, err := os.Stat(path); err == nil && info.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
-			place.Pattern = "*"
-		}
-		r.inv.Results = append(r.inv.Results, place)
+		r.inv.Results = append(r.inv.Results, tool.Place{Path: path})
 	}
 }
 
@@ -183,13 +179,22 @@ func (r *recording) assert(ctx context.Context, t *core.Trial) error {
 // well and there is nothing to show for it.
 func (r *recording) verdict(end tool.End, trials []recorded) error {
 	t := trials[0].trial
+	for _, other := range trials {
+		if t.Status == core.StatusOK {
+			t = other.trial
+		}
+	}
 	switch {
 	case end.Interrupted:
 		return quietError{exitInterrupted}
 	case end.ExitCode != 0:
 		return quietError{end.ExitCode}
 	case t.Status != core.StatusOK:
-		err := fmt.Errorf("record: %s: %s", t.Failure, t.FailureText)
+		why := t.FailureText
+		if why == "" {
+			why = fmt.Sprintf("none of %s requests completed", t.Figures.Value("requested"))
+		}
+		err := fmt.Errorf("record: %s: %s", t.Failure, why)
 		if t.Failure == core.NoResult && len(r.inv.Results) == 0 {
 			err = hinted{err, "--result FILE names what the command writes"}
 		}
@@ -205,7 +210,7 @@ func (r *recording) lookAtServer(ctx context.Context) error {
 		r.app.warn("the server that the command asks is not known, and not watched; --url names it")
 		return nil
 	}
-	if err := checkAddress("record", r.inv.BaseURL); err != nil {
+	if checkAddress("record", r.inv.BaseURL) != nil {
 		r.app.warn("%q is no address of a server; it is not watched", r.inv.BaseURL)
 		return nil
 	}

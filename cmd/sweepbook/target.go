@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -65,6 +64,9 @@ func (a *app) findServer(ctx context.Context, address string, flags serverFlags)
 		if t.model, err = onlyModel(id, err); err != nil {
 			return nil, err
 		}
+	}
+	if t.model == "" && len(id.Models) == 1 {
+		t.model = id.Models[0].ID
 	}
 	cfg := &t.setup.Config
 	cfg.Model, cfg.Checkpoint = t.model, t.model
@@ -254,12 +256,4 @@ func (a *app) commandLine() string {
 		args[0] = "sweepbook"
 	}
 	return shellLine(args)
-}
-
-// addExtra lays what was seen of a server over what a trial has.
-func (t *target) addExtra(trial *core.Trial) {
-	if trial.Extra == nil {
-		trial.Extra = map[string]core.Value{}
-	}
-	maps.Copy(trial.Extra, t.extra)
 }

@@ -18,7 +18,8 @@ type Invocation struct {
 }
 
 // Place is where a command says that its result goes: one file, or files of a
-// folder whose base names match a pattern.
+// folder whose base names match a pattern; without a pattern all of them, where it
+// turns out to be a folder.
 type Place struct {
 	Path    string
 	Pattern string // "" for a file

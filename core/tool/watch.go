@@ -112,6 +112,9 @@ func (w *Watch) list() ([]string, error) {
 		return nil
 	}
 	for _, place := range w.places {
+		if info, err := os.Stat(place.Path); err == nil && info.IsDir() && place.Pattern == "" {
+			place.Pattern = "*"
+		}
 		if place.Pattern == "" {
 			if err := add(place.Path); err != nil {
 				return nil, err
