@@ -210,7 +210,7 @@ func (r *recording) lookAtServer(ctx context.Context) error {
 		r.app.warn("the server that the command asks is not known, and not watched; --url names it")
 		return nil
 	}
-	if checkAddress("record", r.inv.BaseURL) != nil {
+	if !isAddress(r.inv.BaseURL) {
 		r.app.warn("%q is no address of a server; it is not watched", r.inv.BaseURL)
 		return nil
 	}

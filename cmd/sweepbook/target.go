@@ -43,10 +43,14 @@ func (t *target) describe(trial *core.Trial) {
 	trial.Setup, trial.Host, trial.Launch = t.setup, t.host, t.launch
 }
 
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == ""
+}
+
 // checkAddress refuses what is no address of a server.
 func checkAddress(verb, text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
+	if !isAddress(text) {
 		return usageError{hinted{fmt.Errorf("%s: %q is no address of a server", verb, text), "such as http://127.0.0.1:8000"}}
 	}
 	return nil
