@@ -89,7 +89,7 @@ func (p *progress) end() {
 func trialText(t *core.Trial) string {
 	text := strings.TrimSpace(t.Workload.Label() + " " + t.Load.Label())
 	if t.Number > 0 { // else it is recorded nowhere
-		text = fmt.Sprintf("%d %s", t.Number, text)
+		text = strings.TrimSpace(fmt.Sprintf("%d %s", t.Number, text))
 	}
 	if t.Repeat > 1 {
 		text += fmt.Sprintf(" repeat %d", t.Repeat)
