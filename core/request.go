@@ -27,6 +27,18 @@ func (f RequestField) Of(s *Sample) Value {
 	return f.of(s)
 }
 
+// Limited is the figure as an upper limit sees it. A time per output token that does
+// not exist, because the answer has one token or all of them came in one chunk, counts
+// as 0 and keeps to any limit, as in the goodput of vllm bench serve.
+func (f RequestField) Limited(s *Sample) Value {
+	v := f.Of(s)
+	if v.IsMissing() && f.Name == "tpot_ms" && s.Outcome == OutcomeOK && !s.Inverted() &&
+		(s.OutputTokens == 1 || s.OutputTokens > 1 && s.First != NoTime) {
+		return Number(0)
+	}
+	return v
+}
+
 // RequestFields lists the figures of a request in the order of the documentation.
 func RequestFields() []RequestField {
 	var fs []RequestField

@@ -9,6 +9,7 @@ type Study struct {
 	Model     string            `json:"model"`
 	Hardware  Hardware          `json:"hardware"`
 	Engines   map[string]Origin `json:"engines"` // by engine name
+	Tools     map[string]Origin `json:"tools,omitempty"`
 	Workloads []NamedWorkload   `json:"workloads"`
 	Objective string            `json:"objective"` // a query
 	DecideOn  string            `json:"decide_on"` // the workload that stages are judged on
@@ -42,6 +43,10 @@ type Origin struct {
 type NamedWorkload struct {
 	Workload Workload `json:"workload"`
 	Loads    []Load   `json:"loads"`
+	// Tool measures in place of Sweepbook's own ruler: "vllm-bench", …
+	Tool string `json:"tool,omitempty"`
+	// Goodput are upper limits of a request's figures by name, in milliseconds.
+	Goodput map[string]float64 `json:"goodput,omitempty"`
 }
 
 // Verify says which configurations are measured on which workloads at the end.

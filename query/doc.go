@@ -165,8 +165,9 @@
 //
 // Requests that failed are among those counted and never attain anything; those that the
 // run's own limit cut off are not counted. A value at its limit is within it. An answer
-// of one token has no time per output token; inside a condition its tpot_ms is 0, so that
-// it keeps to any limit, as in the goodput of vllm bench serve. Every other figure that a
+// of one token, or whose tokens all came in one chunk, has no time per output token; inside
+// a condition its tpot_ms is 0, so that it keeps to any limit, as in the goodput of vllm
+// bench serve. Every other figure that a
 // request lacks is missing, and a request for which the condition is undecided does not
 // attain it; a warning counts such requests. Where it is undecided for every completed
 // request, the samples do not know what is asked and the value is missing, as it is for a

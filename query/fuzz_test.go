@@ -310,10 +310,7 @@ func (n *tree) overSamples(duration core.Value, samples []core.Sample) core.Valu
 			completed++
 			v := n.parts[0].eval(func(name string) core.Value {
 				f, _ := core.LookupRequestField(name)
-				if v := f.Of(&s); !v.IsMissing() || name != "tpot_ms" || s.OutputTokens != 1 {
-					return v
-				}
-				return core.Number(0)
+				return f.Limited(&s)
 			}, nil)
 			if v.IsMissing() {
 				open++

@@ -80,7 +80,7 @@ func (r *requests) count(samples []core.Sample) (asked, completed int) {
 		completed++
 		for _, c := range r.conds {
 			for j, f := range c.fields {
-				c.row[j] = requestValue(f, s)
+				c.row[j] = f.Limited(s)
 			}
 			switch c.node.cond(c.row) {
 			case yes:
@@ -91,17 +91,6 @@ func (r *requests) count(samples []core.Sample) (asked, completed int) {
 		}
 	}
 	return asked, completed
-}
-
-// requestValue is a figure of a completed request. An answer of one token has no time
-// per output token and keeps to any limit of it: it counts as 0, as in the goodput of
-// vllm bench serve.
-func requestValue(f core.RequestField, s *core.Sample) core.Value {
-	v := f.Of(s)
-	if v.IsMissing() && f.Name == "tpot_ms" && s.OutputTokens == 1 && !s.Inverted() {
-		return core.Number(0)
-	}
-	return v
 }
 
 // note counts once for each trial what the reader must know.

@@ -36,6 +36,7 @@ type app struct {
 	terminal       bool // stderr is a terminal: progress may be drawn
 	getenv         func(string) string
 	now            func() time.Time
+	args           []string // the command line in progress
 	// stopping is closed when the user asked to end soon; interrupt says that the
 	// command in progress listens to it.
 	stopping  chan struct{}
@@ -68,6 +69,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if hidden, ok := a.hidden(args); ok {
 		return hidden
 	}
+	a.args = args
 	err := a.root().Run(ctx, args)
 	if err == nil {
 		return exitOK
@@ -145,7 +147,7 @@ func (a *app) root() *cli.Command {
 			&cli.StringFlag{Name: "log-level", Value: "warn", Usage: "`LEVEL` of the run log: debug, info, warn or error"},
 		},
 		Commands: []*cli.Command{
-			a.runCommand(), a.planCommand(), a.benchCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
+			a.runCommand(), a.planCommand(), a.benchCommand(), a.recordCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
 			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.prefetchCommand(), a.whereCommand(), a.versionCommand(),

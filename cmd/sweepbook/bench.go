@@ -2,39 +2,47 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"sync"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/sweepbook/sweepbook/core"
-	"github.com/sweepbook/sweepbook/core/load"
+	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins/serving"
 	"github.com/sweepbook/sweepbook/query"
 )
 
 func (a *app) benchCommand() *cli.Command {
 	return a.command(&cli.Command{
-		Name:  "bench",
-		Usage: "measure a server that runs already, and record the trial",
+		Name:      "bench",
+		Usage:     "measure a server that runs already, at one load or along a curve, and record each trial",
+		ArgsUsage: "URL",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "url", Usage: "base `URL` of an OpenAI-compatible server, http://127.0.0.1:8000", Required: true},
-			&cli.StringFlag{Name: "model", Usage: "served model `ID`", Required: true},
-			&cli.StringFlag{Name: "engine", Usage: "`NAME` of the engine, for the record"},
-			&cli.StringFlag{Name: "study", Usage: "keep the trial under this study `NAME`", Value: "bench"},
+			&cli.StringFlag{Name: "url", Hidden: true}, // how the address was given before it became the argument
+			&cli.StringFlag{Name: "workload", Usage: "`NAME` of a published workload, or of one in the file of --workloads"},
+			&cli.StringFlag{Name: "workloads", Usage: "study `FILE` that defines the workload"},
+			&cli.StringFlag{Name: "load", Usage: "the `CURVE`: concurrency=1,2,4,8 or rate=1,2,4,unlimited"},
+			&cli.IntFlag{Name: "repeats", Usage: "measure the curve `N` times, with fresh prompts each time", Value: 1},
+			&cli.StringFlag{Name: "model", Usage: "served model `ID`; default the only one that the server offers"},
+			&cli.StringFlag{Name: "engine", Usage: "`NAME` of the engine; default what the server says of itself"},
+			&cli.StringFlag{Name: "study", Usage: "keep the trials under this study `NAME`", Value: "bench"},
 			&cli.StringFlag{Name: "dataset", Usage: "`NAME`: random, sharegpt, custom or builtin", Value: "random"},
 			&cli.StringFlag{Name: "data", Usage: "`FILE` of the data set"},
 			&cli.StringFlag{Name: "endpoint", Usage: "chat or completions", Value: "chat"},
 			&cli.IntFlag{Name: "input", Usage: "prompt `TOKENS`, for random"},
-			&cli.IntFlag{Name: "output-len", Usage: "output `TOKENS`, for random"},
-			&cli.IntFlag{Name: "requests", Usage: "`N` requests to send", Value: 100},
+			&cli.IntFlag{Name: "output-len", Usage: "output `TOKENS`"},
+			&cli.BoolFlag{Name: "ignore-eos", Usage: "have every answer reach its length; default for random"},
+			&cli.FloatFlag{Name: "temperature", Usage: "`T` of the sampling"},
+			&cli.IntFlag{Name: "requests", Usage: "`N` requests to send at each load", Value: 100},
+			&cli.DurationFlag{Name: "duration", Usage: "`TIME` to send requests at each load, such as 60s"},
 			&cli.StringFlag{Name: "concurrency", Usage: "`N` requests in flight at most, or unlimited", Value: "unlimited"},
 			&cli.StringFlag{Name: "rate", Usage: "requests per second, or unlimited", Value: "unlimited"},
-			&cli.IntFlag{Name: "warmup", Usage: "`N` requests before, never counted"},
-			&cli.IntFlag{Name: "seed", Usage: "`N` for prompts and arrivals", Value: 0},
+			&cli.StringFlag{Name: "warmup", Usage: "`N` requests before each load, never counted: 8, concurrency or '2 * concurrency'", Value: "concurrency"},
+			&cli.IntFlag{Name: "seed", Usage: "`N` for prompts and arrivals; default another one each time"},
+			&cli.StringSliceFlag{Name: "goodput", Usage: "count requests within `METRIC:MS`, as ttft:200; again for further limits"},
+			&cli.BoolFlag{Name: "flush-cache", Usage: "empty the server's prefix cache before each load"},
+			&cli.StringFlag{Name: "gpus", Usage: "which `GPUS` of this machine serve: all, none, or indexes as 0,1; default all where the server is on this machine"},
 			&cli.BoolFlag{Name: "no-record", Usage: "print the figures only"},
 		},
 		Action: a.benchAction,
@@ -45,141 +53,99 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 	if err := checkFormat(cmd); err != nil {
 		return err
 	}
-	t, req, err := a.benchTrial(cmd)
+	address, err := benchAddress(cmd)
 	if err != nil {
 		return err
 	}
-	sink := &benchSink{}
-	observer := load.Observe(ctx, sink, load.Observation{BaseURL: req.BaseURL})
-	err = load.Run(ctx, req, observer)
-	seen := observer.Finish(ctx)
-	t.EndedAt = a.now().UTC()
+	asked, err := a.benchAsked(cmd)
 	if err != nil {
-		return fmt.Errorf("bench %s: %w", req.BaseURL, err)
-	}
-	t.Figures, t.Status = load.Figures(sink.samples), core.StatusOK
-	for name, v := range seen.Figures {
-		if _, measured := t.Figures[name]; !measured {
-			t.Figures.Set(name, v)
-		}
-	}
-	t.Extra = map[string]core.Value{}
-	maps.Copy(t.Extra, sink.extra)
-	maps.Copy(t.Extra, seen.Extra)
-	t.Derive()
-	if t.Status != core.StatusOK {
-		t.FailureText = firstFailure(sink.samples)
-	}
-	// The figures are shown first: they must not be lost with a history that
-	// cannot be written.
-	if err := a.benchOutput(cmd, t); err != nil {
 		return err
 	}
+	srv, err := a.findServer(ctx, address, serverFlags{engine: cmd.String("engine"), model: cmd.String("model"), gpus: cmd.String("gpus"), needModel: true})
+	if err != nil {
+		return fmt.Errorf("bench %s: %w", address, err)
+	}
+	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: newProgress(a)}
+	defer b.ui.end()
 	if !cmd.Bool("no-record") {
-		if err := a.recordBench(ctx, cmd, t, sink.samples); err != nil {
+		db, err := a.openWrite(ctx, cmd)
+		if err != nil {
 			return err
 		}
+		defer db.Close()
+		b.store = runStore{DB: db, app: a, redact: serving.Patterns, ended: ctx.Done()}
 	}
-	if t.Status != core.StatusOK {
-		a.fail(fmt.Errorf("bench %s: no request completed: %s", req.BaseURL, t.FailureText))
-		return quietError{exitError}
+	err = b.curve(ctx)
+	b.ui.end()
+	if len(b.trials) > 0 {
+		if shown := a.benchOutput(cmd, b.trials, len(asked.goodput) > 0); err == nil {
+			err = shown
+		}
 	}
-	if n := t.Figures["failed"]; n > 0 {
-		a.warn("%.0f of %.0f requests failed, the first with: %s", n, t.Figures["requested"], firstFailure(sink.samples))
-	}
-	return nil
-}
-
-func (a *app) recordBench(ctx context.Context, cmd *cli.Command, t *core.Trial, samples []core.Sample) error {
-	db, err := a.openWrite(ctx, cmd)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	if err := (runStore{DB: db, app: a, redact: serving.NewRedactor(nil), ended: ctx.Done()}).FinishTrial(ctx, t, samples); err != nil {
-		return fmt.Errorf("record trial: %w", err)
+	return b.verdict()
+}
+
+// benchAddress is the server's address: the argument, or --url as it once was.
+func benchAddress(cmd *cli.Command) (string, error) {
+	args := cmd.Args().Slice()
+	if url := cmd.String("url"); url != "" {
+		args = append(args, url)
+	}
+	if len(args) != 1 {
+		return "", usageError{hinted{errors.New("bench: want the address of one server"), "sweepbook bench http://127.0.0.1:8000 --workload short --load concurrency=1,2,4,8"}}
+	}
+	return args[0], checkAddress("bench", args[0])
+}
+
+// verdict ends with an error where a load got no answer, and tells of failures.
+func (b *benchRun) verdict() error {
+	a := b.app
+	for _, t := range b.trials {
+		switch n := t.Figures["failed"]; {
+		case t.Status != core.StatusOK:
+			a.fail(fmt.Errorf("bench %s: no request completed: %s", b.srv.url, t.FailureText))
+			return quietError{exitError}
+		case n > 0:
+			a.warn("%s: %.0f of %.0f requests failed, the first with: %s", t.Load.Label(), n, t.Figures["requested"], b.failures[t.ID])
+		}
 	}
 	return nil
 }
 
-// firstFailure is the text of the first request that failed.
-func firstFailure(samples []core.Sample) string {
-	for _, s := range samples {
-		if s.Outcome == core.OutcomeFailed {
-			return s.Error
-		}
-	}
-	return "no request was answered"
-}
-
-func (a *app) benchOutput(cmd *cli.Command, t *core.Trial) error {
+// benchOutput shows one trial figure by figure, several as a curve.
+func (a *app) benchOutput(cmd *cli.Command, trials []*core.Trial, goodput bool) error {
 	var out table
+	if len(trials) > 1 {
+		names := []string{"load", "repeat", "status", "completed", "success_rate", "rps", "output_tps", "total_tps", "mean_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "p99_tpot_ms", "prefix_hit_rate"}
+		if goodput {
+			names = append(names, "goodput_rps")
+		}
+		for _, name := range names {
+			f, _ := core.LookupField(name)
+			out.columns = append(out.columns, query.Column{Name: name, Type: f.Type, Unit: f.Unit})
+		}
+		for _, t := range trials {
+			var row []core.Value
+			for _, name := range names {
+				row = append(row, t.Value(name))
+			}
+			out.rows = append(out.rows, row)
+		}
+		return a.table(cmd, out)
+	}
 	out.columns = []query.Column{{Name: "figure", Type: core.TextType}, {Name: "value", Type: core.NumberType}, {Name: "unit", Type: core.TextType}}
 	for _, f := range core.Fields() {
-		if v := t.Figures.Value(f.Name); !v.IsMissing() {
+		if v := trials[0].Figures.Value(f.Name); !v.IsMissing() {
 			out.rows = append(out.rows, []core.Value{core.String(f.Name), v, core.OptionalText(f.Unit)})
 		}
 	}
 	return a.table(cmd, out)
 }
 
-func (a *app) benchTrial(cmd *cli.Command) (*core.Trial, core.BenchmarkRequest, error) {
-	w := core.Workload{Name: cmd.String("dataset"), Dataset: cmd.String("dataset"), Path: baseName(cmd.String("data")), Endpoint: cmd.String("endpoint"), Turns: core.Number(1)}
-	if w.Dataset == "random" {
-		if cmd.Int("input") < 1 || cmd.Int("output-len") < 1 {
-			return nil, core.BenchmarkRequest{}, usagef("bench: dataset random needs --input and --output-len")
-		}
-		w.Name = ""
-		w.InputLen, w.OutputLen, w.IgnoreEOS = core.Number(float64(cmd.Int("input"))), core.Number(float64(cmd.Int("output-len"))), core.Bool(true)
-	}
-	l := core.Load{NumPrompts: core.Number(float64(cmd.Int("requests"))), Seed: core.Number(float64(cmd.Int("seed")))}
-	for _, f := range []struct {
-		flag string
-		to   *core.Value
-	}{{"concurrency", &l.Concurrency}, {"rate", &l.RequestRate}} {
-		*f.to = core.ParseValue(cmd.String(f.flag))
-		if f.to.Kind != core.KindNumber || f.to.Num <= 0 {
-			return nil, core.BenchmarkRequest{}, usagef("bench --%s %q: want a positive number or unlimited", f.flag, cmd.String(f.flag))
-		}
-	}
-	hostname, err := os.Hostname()
-	if err != nil {
-		return nil, core.BenchmarkRequest{}, fmt.Errorf("host name: %w", err)
-	}
-	now := a.now().UTC()
-	t := &core.Trial{ID: core.NewID(now), Study: cmd.String("study"), Status: core.StatusRunning, Attempt: 1, Repeat: 1, Workload: w, Load: l,
-		Host: hostname, StartedAt: now, SweepbookVersion: version(),
-		Setup: core.Setup{Tool: "sweepbook", ToolVersion: release, Config: core.Config{Engine: cmd.String("engine"), Model: cmd.String("model"), Checkpoint: cmd.String("model")}}}
-	return t, core.BenchmarkRequest{Trial: t.ID, BaseURL: cmd.String("url"), Model: cmd.String("model"), Workload: w, Load: l,
-		Warmup: cmd.Int("warmup"), DataPath: cmd.String("data")}, nil
-}
-
-// baseName is the last part of a path, "" for none.
-func baseName(path string) string {
-	if path == "" {
-		return ""
-	}
-	return filepath.Base(path)
-}
-
-// benchSink keeps the samples of one benchmark.
-type benchSink struct {
-	mu      sync.Mutex
-	samples []core.Sample
-	extra   map[string]core.Value
-}
-
-func (s *benchSink) Samples(batch []core.Sample) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.samples = append(s.samples, batch...)
-	return nil
-}
-
-func (s *benchSink) Progress(core.Progress) {}
-
-func (s *benchSink) Summary(extra map[string]core.Value) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.extra = extra
+// say tells one step through the progress line, which must not be overwritten.
+func (b *benchRun) say(kind study.EventKind, t *core.Trial, text string) {
+	b.ui.event(study.Event{Kind: kind, Trial: t, Text: text})
 }

@@ -18,7 +18,8 @@ var rules = map[string][]string{
 	"core/load":           {"core", "core/stats", "github.com/pkoukk/tiktoken-go"},
 	"core/ingest":         {"core"},
 	"core/audit":          {"core"},
-	"core/study":          {"core", "core/load", "core/stats", "github.com/goccy/go-yaml"},
+	"core/tool":           {"core", "core/ingest", "core/load"},
+	"core/study":          {"core", "core/ingest", "core/load", "core/stats", "core/tool", "github.com/goccy/go-yaml"},
 	"migrations":          nil,
 	"store":               {"core", "migrations", "modernc.org/sqlite", "golang.org/x/sys"},
 	"query":               {"core", "core/stats", "github.com/expr-lang/expr"},
@@ -39,7 +40,7 @@ var rules = map[string][]string{
 	// Fake servers for the adapters' tests.
 	"plugins/serving/servingtest": {"core", "plugins/serving", "github.com/google/go-cmp"},
 	"examples":                    nil,
-	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/stats", "core/study", "examples",
+	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/stats", "core/study", "core/tool", "examples",
 		"plugins", "plugins/gpu", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
 		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }

@@ -56,9 +56,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 	if cmd.String("output") != "table" {
 		var rows [][]string
 		for i, l := range o.Launches {
-			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats), benchLines(l.Benches)})
 		}
-		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats"}, rows))
+		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats", "benches"}, rows))
 	}
 	for i, l := range o.Launches {
 		fmt.Fprintf(a.stdout, "launch %d  %s: %s\n", i+1, l.Stage, l.Option)
@@ -75,12 +75,27 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 			fmt.Fprintf(a.stdout, "  secrets    %s\n", strings.Join(secrets, " "))
 		}
 		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(typed(l.Argv)))
-		for _, t := range l.Trials {
+		for j, t := range l.Trials {
 			fmt.Fprintf(a.stdout, "  trial      %s × %d\n", t, l.Repeats)
+			if l.Benches[j] != nil {
+				fmt.Fprintf(a.stdout, "  by         %s\n", shellLine(l.Benches[j]))
+			}
 		}
 	}
 	fmt.Fprintf(a.stdout, "\nat most %d launches, %d trials, about %.1f GPU hours (%s)\n", len(o.Launches), o.Trials, o.GPUHours, o.Assumed)
 	return nil
+}
+
+// benchLines are the commands of other tools, one for each of the trials that have
+// one.
+func benchLines(benches [][]string) string {
+	var lines []string
+	for _, argv := range benches {
+		if argv != nil {
+			lines = append(lines, shellLine(argv))
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // seen reads how long launches and trials took in this history.

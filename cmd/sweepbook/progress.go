@@ -102,7 +102,10 @@ func launchText(t *core.Trial, trials int) string {
 }
 
 func trialText(t *core.Trial) string {
-	text := fmt.Sprintf("%d %s %s", t.Number, t.Workload.Label(), t.Load.Label())
+	text := strings.TrimSpace(t.Workload.Label() + " " + t.Load.Label())
+	if t.Number > 0 { // else it is recorded nowhere
+		text = strings.TrimSpace(fmt.Sprintf("%d %s", t.Number, text))
+	}
 	if t.Repeat > 1 {
 		text += fmt.Sprintf(" repeat %d", t.Repeat)
 	}

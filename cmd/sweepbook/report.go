@@ -158,9 +158,16 @@ func details(ctx context.Context, db *store.DB, id string) (report.Details, erro
 		return report.Details{}, err
 	}
 	d := report.Details{FailureLine: t.FailureText, Findings: t.Findings}
+	asked := t.Extra["bench_command"].Text
 	if t.Launch != nil && len(t.Launch.Argv) > 0 {
 		d.Serve = shellLine(portable(t.Launch.Argv))
-		d.Bench = benchLine(t)
+		if d.Bench = asked; asked == "" {
+			d.Bench = benchLine(t)
+		}
+		return d, nil
+	}
+	if asked != "" {
+		d.Bench = asked
 		return d, nil
 	}
 	// Only printed text has commands before the result; JSON has none.
@@ -231,7 +238,7 @@ func typed(argv []string) []string {
 
 // benchLine is the command that measures the same again on a running server.
 func benchLine(t *core.Trial) string {
-	args := []string{"sweepbook", "bench", "--url", "http://127.0.0.1:8000", "--model", t.Setup.Config.Checkpoint, "--dataset", t.Workload.Dataset}
+	args := []string{"sweepbook", "bench", "http://127.0.0.1:8000", "--model", t.Setup.Config.Checkpoint, "--dataset", t.Workload.Dataset}
 	add := func(flag string, v core.Value) {
 		if v.Kind == core.KindNumber {
 			args = append(args, flag, v.String())

@@ -108,7 +108,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	runner := &study.Runner{
 		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
-		Events: ui.event, Stopping: a.stopping,
+		Events: ui.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}
 	a.interrupt.Store(true)
 	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")

@@ -36,7 +36,10 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		}
 	}
-	testscript.Main(m, map[string]func(){"sweepbook": func() { os.Exit(start()) }})
+	testscript.Main(m, map[string]func(){
+		"sweepbook": func() { os.Exit(start()) },
+		"faketool":  func() { os.Exit(fakeTool()) },
+	})
 }
 
 func TestScripts(t *testing.T) {
@@ -71,6 +74,9 @@ func TestScripts(t *testing.T) {
 			"signal":    signalProcess,
 			"waitfor":   waitFor,
 			"exitcode":  exitCode,
+			"serving":   awaitServer,
+			"awaitfile": awaitFile,
+			"freeport":  freePort,
 		},
 	})
 }

@@ -45,7 +45,7 @@ var benchFlags = []string{
 	"num-prompts", "max-concurrency", "request-rate", "burstiness", "seed", "dataset-name", "dataset-path", "dataset",
 	"random-input-len", "random-output-len", "random-input", "random-output", "random-range-ratio", "random-prefix-len",
 	"sharegpt-output-len", "input-len", "output-len", "ignore-eos", "endpoint", "model", "backend", "temperature", "top-p", "top-k",
-	"rate", "max-requests", "random-seed", "profile", "data", "percentile-metrics",
+	"rate", "max-requests", "random-seed", "profile", "data", "percentile-metrics", "constraint",
 }
 
 // longFlag completes a shortened option.
@@ -134,7 +134,33 @@ func (a *ask) set(name, value string, bare bool) {
 	case "model":
 		a.model = value
 	case "backend":
+		if strings.HasPrefix(value, "kind=") {
+			a.guidellmPairs(value)
+			return
+		}
 		a.backend = value
+	case "profile", "constraint":
+		a.guidellmPairs(value)
+	}
+}
+
+// guidellmPairs reads what guidellm since 0.7 packs into one option:
+// "kind=concurrent,streams=8", "kind=max_requests,count=100",
+// "kind=openai_http,target=http://…,model=org/m".
+func (a *ask) guidellmPairs(value string) {
+	requests := strings.HasPrefix(value, "kind=max_requests,")
+	for _, part := range strings.Split(value, ",") {
+		key, v, _ := strings.Cut(part, "=")
+		switch {
+		case key == "streams" || key == "max_concurrency":
+			a.set("max-concurrency", v, false)
+		case key == "rate" && !strings.HasPrefix(value, "kind=max_"):
+			a.set("request-rate", v, false)
+		case key == "count" && requests:
+			a.set("num-prompts", v, false)
+		case key == "model":
+			a.model = v
+		}
 	}
 }
 

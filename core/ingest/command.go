@@ -114,7 +114,7 @@ func (c *command) match(words []string) bool {
 		return set("mindie", "", 2)
 	case name == "guidellm" && at(1) == "benchmark" && at(2) == "run":
 		return set("", "guidellm", 3)
-	case name == "guidellm" && at(1) == "benchmark":
+	case name == "guidellm" && (at(1) == "benchmark" || at(1) == "run"):
 		return set("", "guidellm", 2)
 	case strings.Contains(at(0), "vllm/vllm-openai"):
 		c.image = at(0)

@@ -18,7 +18,7 @@ import (
 // wraps core.ErrUnimplemented; fresh prompts, or a new launch, are then the way.
 // Whether it worked shows in the next window's prefix_hit_rate.
 func FlushPrefixCache(ctx context.Context, engine, baseURL string) error {
-	path, ok := map[string]endpoint{"vllm": "/reset_prefix_cache", "sglang": "/flush_cache"}[engine]
+	path, ok := map[string]endpoint{"vllm": "/reset_prefix_cache", "sim": "/reset_prefix_cache", "sglang": "/flush_cache"}[engine]
 	if !ok {
 		return fmt.Errorf("flush prefix cache: %w: engine %q", core.ErrUnimplemented, engine)
 	}

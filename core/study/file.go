@@ -144,6 +144,7 @@ func (f *File) study(root node) {
 		},
 		"hardware":  func(n node) { f.hardware(n) },
 		"engines":   func(n node) { f.engines(n) },
+		"tools":     func(n node) { f.tools(n) },
 		"run":       func(n node) { f.run(n) },
 		"load":      func(n node) { defaults = readLoad(n) },
 		"workloads": func(n node) { workloads, haveWorkloads = n, true },
@@ -218,6 +219,7 @@ func (f *File) local(root node) {
 		"gpus":     func(n node) { f.Local.GPUs = n.texts() },
 		"ports":    func(n node) { f.Local.PortBase = n.count(1024) },
 		"engines":  func(n node) { f.engines(n) },
+		"tools":    func(n node) { f.tools(n) },
 	})
 }
 

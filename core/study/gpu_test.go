@@ -19,7 +19,9 @@ type hardwareFake struct {
 }
 
 func (h hardwareFake) Plan(ctx context.Context, req core.PlanRequest) (core.Plan, error) {
-	*h.plans = append(*h.plans, req)
+	if req.WorkDir != "" { // of a launch, not of the look ahead
+		*h.plans = append(*h.plans, req)
+	}
 	return h.fake.Plan(ctx, req)
 }
 

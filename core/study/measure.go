@@ -21,7 +21,7 @@ type candidate struct {
 
 // trialKey is equal for the attempts at one planned trial.
 func trialKey(t *core.Trial) string {
-	return strings.Join([]string{t.Setup.Config.Hash(), t.Workload.Hash(), t.Load.Hash(), fmt.Sprint(t.Repeat)}, "/")
+	return strings.Join([]string{t.Setup.Config.Hash(), t.Workload.Hash(), t.Load.Hash(), t.Setup.Tool, fmt.Sprint(t.Repeat)}, "/")
 }
 
 // recall reads what earlier runs of the study recorded.
@@ -79,7 +79,7 @@ func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 	var out []*core.Trial
 	for _, attempts := range r.known {
 		for _, t := range attempts {
-			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] {
+			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] && t.Setup.Tool == toolOf(w) {
 				out = append(out, t)
 			}
 		}
@@ -142,7 +142,7 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 	for repeat := 1; repeat <= s.Run.Repeats; repeat++ {
 		for _, w := range workloads {
 			for _, load := range w.Loads {
-				t := r.newTrial(c, w.Workload, load, repeat)
+				t := r.newTrial(c, w, load, repeat)
 				var attempts []*core.Trial
 				for _, earlier := range r.known[trialKey(t)] {
 					if alike(earlier.Setup, t.Setup) {
@@ -169,14 +169,18 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 	return out, known
 }
 
-func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat int) *core.Trial {
-	s := &r.File.Study
-	load.Seed = core.Number(load.Seed.Num + float64(place(s, w, load)*seedStride+repeat-1))
+func (r *Runner) newTrial(c candidate, named core.NamedWorkload, load core.Load, repeat int) *core.Trial {
+	s, w := &r.File.Study, named.Workload
+	load.Seed = core.Number(Seed(load.Seed.Num, place(s, w, load), repeat))
+	version := r.Release
+	if named.Tool != "" {
+		version = "" // known once it runs
+	}
 	return &core.Trial{
 		ID: core.NewID(r.Now()), Study: s.Name, Stage: c.stage, Option: c.option, Role: c.role,
 		Status: core.StatusPlanned, Repeat: repeat, Workload: w, Load: load, Host: r.Host,
 		SweepbookVersion: r.Version, Figures: core.Figures{},
-		Setup: core.Setup{Config: c.config, Tool: "sweepbook", ToolVersion: r.Release,
+		Setup: core.Setup{Config: c.config, Tool: toolOf(named), ToolVersion: version,
 			EngineVersion: s.Engines[c.config.Engine].Version, Image: s.Engines[c.config.Engine].Image,
 			GPU: s.Hardware.GPU, GPUs: float64(s.Hardware.GPUs)},
 	}
@@ -185,11 +189,16 @@ func (r *Runner) newTrial(c candidate, w core.Workload, load core.Load, repeat i
 // seedStride leaves room for the repeats of one workload and load.
 const seedStride = 1000
 
-// place numbers the workloads and loads of a study. The seed of a trial is the
-// given one plus a number of its workload, load and repeat: several are measured
-// on one launch, and equal seeds would ask prompts that the server has in its
-// prefix cache already. It is equal for all configurations, which are asked the
-// same.
+// Seed is the seed of one trial: the given one plus a number of its workload and
+// load, counted from 0, and of its repeat, counted from 1. Several are measured on
+// one server, and equal seeds would ask prompts that it has in its prefix cache
+// already.
+func Seed(given float64, place, repeat int) float64 {
+	return given + float64(place*seedStride+repeat-1)
+}
+
+// place numbers the workloads and loads of a study. It is equal for all
+// configurations, which are asked the same.
 func place(s *core.Study, w core.Workload, load core.Load) int {
 	n := 0
 	for _, named := range s.Workloads {

@@ -29,7 +29,10 @@ type OutlineLaunch struct {
 	Config        core.Config
 	Argv          []string
 	Trials        []string // workload and load of each
-	Repeats       int
+	// Benches are the commands of trials that another tool measures, beside Trials;
+	// nil for those of the ruler. Further repeats have other seeds.
+	Benches [][]string
+	Repeats int
 }
 
 // Durations are what an estimate rests on: seconds for one launch to become
@@ -64,6 +67,11 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
+				bench, err := f.bench(w, load, l.Config, plan.Ready)
+				if err != nil {
+					return err
+				}
+				l.Benches = append(l.Benches, bench)
 				trial := assumedTrial
 				if known := d.Trial[w.Workload.Name]; known > 0 {
 					trial = known

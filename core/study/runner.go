@@ -40,6 +40,9 @@ type Runner struct {
 	// Stopping is closed when the user asked to end after the trial in progress, or
 	// now where a server is still loading. Ending the context ends at once.
 	Stopping <-chan struct{}
+	// ToolVersion tells the version of a Python distribution by a program that uses
+	// it, "" where it cannot; nil leaves versions of tools unknown.
+	ToolVersion func(ctx context.Context, program, distribution string) string
 	// GraceTime is how long a server may take to end; default 30 s.
 	GraceTime time.Duration
 
@@ -98,6 +101,9 @@ func Check(ctx context.Context, f *File, judge Judge) error {
 // It returns what was found so far together with an error.
 func (r *Runner) Run(ctx context.Context) (Result, error) {
 	s := &r.File.Study
+	if err := r.findTools(); err != nil {
+		return Result{}, err
+	}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/tool"
 )
 
 const (
@@ -21,6 +22,25 @@ func (f *File) hardware(n node) {
 		"gpus":             func(n node) { h.GPUs = n.count(0) },
 		"usd_per_gpu_hour": func(n node) { h.USDPerGPUHour = n.number() },
 	})
+}
+
+// tools says where the benchmark tools of other people are.
+func (f *File) tools(n node) {
+	if f.Study.Tools == nil {
+		f.Study.Tools = map[string]core.Origin{}
+	}
+	for _, p := range n.pairs() {
+		if !slices.Contains(tool.Names(), p.name) {
+			n.in.fail(p.at, "unknown tool %q%s; known: %s", p.name, didYouMean(p.name, tool.Names()), strings.Join(tool.Names(), ", "))
+		}
+		o := f.Study.Tools[p.name]
+		p.value.mapping(map[string]func(node){
+			"version": func(n node) { o.Version = n.text() },
+			"venv":    func(n node) { o.Venv = f.absolute(n) },
+			"cmd":     func(n node) { o.Cmd = n.text() },
+		})
+		f.Study.Tools[p.name] = o
+	}
 }
 
 func (f *File) engines(n node) {
@@ -60,7 +80,7 @@ func (f *File) run(n node) {
 		"warmup": func(n node) {
 			n.mapping(map[string]func(node){"requests": func(n node) {
 				r.WarmupRequests = n.text()
-				if _, err := warmup(r.WarmupRequests, core.Load{}); err != nil {
+				if _, err := Warmup(r.WarmupRequests, core.Load{}); err != nil {
 					n.fail("%s: %v", n.key, err)
 				}
 			}})

@@ -16,20 +16,18 @@ import (
 // trial measures one trial on a ready server and records how it ended. An error
 // means that the run cannot go on.
 func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Trial) error {
+	by, version := t.Setup.Tool, t.Setup.ToolVersion // those of the launch are its first trial's
 	t.Setup, t.Launch = srv.launch.Setup, srv.launch
+	t.Setup.Tool, t.Setup.ToolVersion = by, version
 	t.Status, t.StartedAt = core.StatusRunning, r.Now().UTC()
 	if err := r.Store.SaveTrial(ctx, t); err != nil {
 		return fmt.Errorf("record running trial: %w", err)
 	}
-	sink := &collector{report: func(p core.Progress) {
-		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
-	}}
-	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
-	err := r.benchmark(ctx, srv, t, observer)
-	seen := observer.Finish(ctx)
-	samples := sink.take()
-	r.conclude(ctx, srv, t, samples, err)
-	adopt(t, sink.extra, seen)
+	measure := r.byRuler
+	if by != ruler {
+		measure = r.byTool
+	}
+	samples, stop := measure(ctx, srv, t)
 	t.EndedAt = r.Now().UTC()
 	srv.mark(t)
 	// The end is recorded even when the run is being ended.
@@ -44,7 +42,24 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	if ctx.Err() != nil {
 		return ErrStopped
 	}
-	return nil
+	return stop
+}
+
+// byRuler measures with the ruler, inside the plugin or here.
+func (r *Runner) byRuler(ctx context.Context, srv *server, t *core.Trial) ([]core.Sample, error) {
+	sink := &collector{report: func(p core.Progress) {
+		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
+	}}
+	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
+	err := r.benchmark(ctx, srv, t, observer)
+	seen := observer.Finish(ctx)
+	samples := sink.take()
+	r.conclude(ctx, srv, t, samples, err)
+	adopt(t, sink.extra, seen)
+	if named := workload(&r.File.Study, t.Workload.Name); named != nil {
+		load.Limits(named.Goodput).Judge(t.Figures, t.Extra, samples)
+	}
+	return samples, nil
 }
 
 // telemetry says which GPUs to watch: none where there are none, and none beside a
@@ -77,7 +92,7 @@ func adopt(t *core.Trial, summary map[string]core.Value, seen load.Observed) {
 
 func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink core.Sink) error {
 	s := &r.File.Study
-	n, err := warmup(s.Run.WarmupRequests, t.Load)
+	n, err := Warmup(s.Run.WarmupRequests, t.Load)
 	if err != nil {
 		return err
 	}
@@ -132,6 +147,11 @@ func (r *Runner) conclude(ctx context.Context, srv *server, t *core.Trial, sampl
 	default:
 		t.Status, t.Failure, t.FailureText = core.StatusFailed, core.BenchFailed, err.Error()
 	}
+	r.price(t)
+}
+
+// price sets what tokens cost where the study says what a GPU does.
+func (r *Runner) price(t *core.Trial) {
 	if price := r.File.Study.Hardware.USDPerGPUHour; price > 0 {
 		priced(t, price*float64(max(1, r.File.Study.Hardware.GPUs)))
 	}

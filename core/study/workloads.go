@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
 )
 
 // loadSpec is a load section: lists stand for one load each, a curve.
@@ -89,6 +90,7 @@ func (f *File) workloads(n node, defaults loadSpec) {
 		w := core.Workload{Name: p.name, Endpoint: "chat"}
 		var own loadSpec
 		var params = core.Knobs{}
+		named := core.NamedWorkload{}
 		p.value.mapping(map[string]func(node){
 			"dataset":     func(n node) { w.Dataset = n.text() },
 			"path":        func(n node) { f.dataPaths[p.name], w.Path = n.text(), filepath.Base(n.text()) },
@@ -97,6 +99,8 @@ func (f *File) workloads(n node, defaults loadSpec) {
 			"ignore_eos":  func(n node) { w.IgnoreEOS = core.Bool(n.boolean()) },
 			"endpoint":    func(n node) { w.Endpoint = n.text() },
 			"temperature": func(n node) { params["temperature"] = core.Number(n.number()) },
+			"tool":        func(n node) { named.Tool = n.text() },
+			"goodput":     func(n node) { named.Goodput = readGoodput(n) },
 			"requests":    func(n node) { own.requests = core.Number(float64(n.count(1))) },
 			"duration":    func(n node) { own.duration = core.Number(n.duration().Seconds()) },
 			"seed":        func(n node) { own.seed = core.Number(float64(n.count(0))) },
@@ -114,8 +118,21 @@ func (f *File) workloads(n node, defaults loadSpec) {
 		if spec.requests.IsMissing() && spec.duration.IsMissing() {
 			p.value.fail("%s: give requests (how many) or duration (how long)", p.value.key)
 		}
-		f.Study.Workloads = append(f.Study.Workloads, core.NamedWorkload{Workload: w, Loads: spec.loads()})
+		named.Workload, named.Loads = w, spec.loads()
+		f.checkTool(p.value, named)
+		f.Study.Workloads = append(f.Study.Workloads, named)
 	}
+}
+
+// readGoodput reads the limits that goodput_rps counts by: {ttft: 200, tpot: 50}.
+func readGoodput(n node) load.Limits {
+	limits := load.Limits{}
+	for _, p := range n.pairs() {
+		if err := limits.Add(p.name, p.value.text()); err != nil {
+			p.value.fail("%s: %v", n.key, err)
+		}
+	}
+	return limits
 }
 
 func (f *File) checkWorkload(n node, w *core.Workload) {
@@ -147,10 +164,10 @@ func (f *File) checkWorkload(n node, w *core.Workload) {
 // warmupCap bounds a warm-up under an unlimited load.
 const warmupCap = 64
 
-// warmup evaluates the number of warm-up requests: "8", "concurrency" or
+// Warmup evaluates the number of warm-up requests: "8", "concurrency" or
 // "2 * concurrency". An unlimited concurrency counts as the number of requests,
 // and the whole is at most 64 then: a warm-up must not outlast the trial.
-func warmup(rule string, load core.Load) (int, error) {
+func Warmup(rule string, l core.Load) (int, error) {
 	factor, name := 1.0, strings.TrimSpace(rule)
 	if a, b, ok := strings.Cut(rule, "*"); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(a), 64)
@@ -166,12 +183,12 @@ func warmup(rule string, load core.Load) (int, error) {
 		}
 		return n, nil
 	}
-	if load.Concurrency.Kind == core.KindNumber && !load.Concurrency.IsUnlimited() {
-		return int(math.Ceil(factor * load.Concurrency.Num)), nil
+	if l.Concurrency.Kind == core.KindNumber && !l.Concurrency.IsUnlimited() {
+		return int(math.Ceil(factor * l.Concurrency.Num)), nil
 	}
 	n := float64(warmupCap)
-	if load.NumPrompts.Kind == core.KindNumber {
-		n = min(n, factor*load.NumPrompts.Num)
+	if l.NumPrompts.Kind == core.KindNumber {
+		n = min(n, factor*l.NumPrompts.Num)
 	}
 	return int(n), nil
 }

@@ -138,8 +138,8 @@ ruler() {
   ready 8300 150 $server || { tail -20 "$WORK/logs/ruler-server.log"; kill $server; return 1; }
   for i in 1 2; do
     for n in 4 64; do
-      sweepbook bench --url $url --model Qwen/Qwen3-8B --engine vllm --study ruler --dataset random --endpoint completions \
-        --input 512 --output-len 128 --requests $((n * 8)) --concurrency $n --warmup $n --seed $((40 + i)) 2>&1 | tee -a "$WORK/logs/ruler.txt"
+      sweepbook bench $url --engine vllm --study ruler --dataset random --endpoint completions \
+        --input 512 --output-len 128 --requests $((n * 8)) --concurrency $n --warmup $n 2>&1 | tee -a "$WORK/logs/ruler.txt"
       out=vllm-bench-c$n-$i.json
       vllm bench serve --backend openai --base-url $url --endpoint /v1/completions --model Qwen/Qwen3-8B --dataset-name random \
         --random-input-len 512 --random-output-len 128 --num-prompts $((n * 8)) --max-concurrency $n --num-warmups $n --seed $((50 + i)) --ignore-eos \
