@@ -12,14 +12,16 @@ import (
 )
 
 // hardwareFake is the engine of the other tests on a machine with GPUs: it keeps
-// the requests that it is asked to plan.
+// the requests that it is asked to plan for some.
 type hardwareFake struct {
 	fake
 	plans *[]core.PlanRequest
 }
 
 func (h hardwareFake) Plan(ctx context.Context, req core.PlanRequest) (core.Plan, error) {
-	*h.plans = append(*h.plans, req)
+	if len(req.GPUs) > 0 {
+		*h.plans = append(*h.plans, req)
+	}
 	return h.fake.Plan(ctx, req)
 }
 
