@@ -35,6 +35,51 @@ type Engine interface {
 	Diagnose(ctx context.Context, req DiagnoseRequest) (Diagnosis, error)
 }
 
+// Preparer is an Engine that can tell, before any GPU is held, what a launch needs
+// and this machine lacks. An engine that cannot, or a plugin that leaves it out
+// (ErrUnimplemented), is launched without.
+type Preparer interface {
+	// Prepare looks whether a plan can be started here. It starts no server, holds
+	// no GPU and fetches nothing: that is the host's, by the command of a Need. What
+	// is missing is no error.
+	Prepare(ctx context.Context, req PrepareRequest) (Preparation, error)
+}
+
+// PrepareRequest is a plan that was not started yet, with what it was made from.
+type PrepareRequest struct {
+	PlanRequest
+	Plan Plan
+}
+
+// Preparation is what is known of a plan before its launch.
+type Preparation struct {
+	// Facts are fields of the trials that the plan would be launched for
+	// ("engine_version", "gpu", "extra.checkpoint_revision").
+	Facts map[string]Value
+	Needs []Need    // all that was looked for, missing or not
+	Flags []BadFlag // what the engine of this machine will refuse
+	Notes []string  // what could not be looked at, for people
+}
+
+// Need is one thing that a launch needs.
+type Need struct {
+	Kind    string // "engine", "image", "model", "data"
+	Name    string // "Qwen/Qwen3-8B"
+	Found   string // where, or in which revision or digest; "" is missing
+	Problem string // what is missing and what to do about it
+	// Fetch is the command that gets it, run by the host with the environment of a
+	// server, the study's secrets and Env; empty where there is none.
+	Fetch  []string
+	Env    map[string]string
+	Denied string // what to do where access is refused
+}
+
+// BadFlag is a flag of a command that an engine does not take.
+type BadFlag struct {
+	Flag string // as it stands in the command, without its value
+	Text string // what is wrong and what may have been meant
+}
+
 // EngineInfo says who an engine is.
 type EngineInfo struct {
 	Name      string     // "sim"
@@ -67,6 +112,9 @@ type PlanRequest struct {
 	Port    int      // allotted by the host
 	GPUs    []string // UUIDs or indexes
 	WorkDir string   // private folder of the launch
+	// ModelPath is where the checkpoint lies on this machine, a folder that is loaded
+	// in its place and served under its name; "" loads it by name.
+	ModelPath string
 }
 
 // Plan is what the host starts. One process today; several, with their

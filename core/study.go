@@ -16,6 +16,8 @@ type Study struct {
 	Stages    []Stage           `json:"stages"`
 	Verify    Verify            `json:"verify"`
 	Run       RunRules          `json:"run"`
+	// Accept are the audit's rules whose findings bar no figure of the study, "E7".
+	Accept []string `json:"accept,omitempty"`
 }
 
 // Hardware is what a study is meant for.

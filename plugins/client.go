@@ -15,7 +15,10 @@ import (
 	"github.com/sweepbook/sweepbook/plugins/internal/pb"
 )
 
-var _ core.Engine = (*Client)(nil)
+var (
+	_ core.Engine   = (*Client)(nil)
+	_ core.Preparer = (*Client)(nil)
+)
 
 // Client is an engine in another process. Its methods are those of core.Engine;
 // when the process is gone, they return core.ErrPluginExited with what is known
@@ -69,6 +72,13 @@ func (c *Client) Plan(ctx context.Context, req core.PlanRequest) (core.Plan, err
 		}
 		return ch.plan(in.GetPlan())
 	})
+}
+
+// Prepare implements core.Preparer.
+func (c *Client) Prepare(ctx context.Context, req core.PrepareRequest) (core.Preparation, error) {
+	return unary(c, ctx, "Prepare", func(ctx context.Context) (*pb.PrepareResponse, error) {
+		return c.engine.Prepare(ctx, prepareRequestToPB(req))
+	}, (*check).preparation)
 }
 
 // Stop implements core.Engine.

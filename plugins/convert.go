@@ -162,6 +162,7 @@ func (c *check) installation(in *pb.ProbeResponse) core.Installation {
 func planRequestToPB(r core.PlanRequest) *pb.PlanRequest {
 	return &pb.PlanRequest{
 		Config: configToPB(r.Config), Origin: originToPB(r.Origin), Host: r.Host, Port: int32(min(max(r.Port, -1), math.MaxInt32)), Gpus: r.GPUs, WorkDir: r.WorkDir,
+		ModelPath: r.ModelPath,
 	}
 }
 
@@ -169,6 +170,7 @@ func (c *check) planRequest(r *pb.PlanRequest) core.PlanRequest {
 	return core.PlanRequest{
 		Config: c.config(r.GetConfig()), Origin: c.origin(r.GetOrigin()), Host: c.text("host", r.GetHost(), maxName),
 		Port: c.number("port", int64(r.GetPort()), 0, 65535), GPUs: c.texts("gpus", r.GetGpus(), maxName), WorkDir: c.text("work_dir", r.GetWorkDir(), maxText),
+		ModelPath: c.text("model_path", r.GetModelPath(), maxText),
 	}
 }
 

@@ -140,6 +140,8 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, fullPlanRequest(), planRequestToPB, (*check).planRequest)
 	roundTrip(t, core.Installation{Version: "1", Command: "/c", Detail: "d"}, installationToPB, (*check).installation)
 	roundTrip(t, fullPlan(), planToPB, (*check).plan)
+	roundTrip(t, core.PrepareRequest{PlanRequest: fullPlanRequest(), Plan: fullPlan()}, prepareRequestToPB, (*check).prepareRequest)
+	roundTrip(t, fullPreparation(), preparationToPB, (*check).preparation)
 	roundTrip(t, core.LaunchRequest{Plan: fullPlan(), PIDs: []int{1, 2}, LogPath: "/l"}, launchRequestToPB, (*check).launchRequest)
 	roundTrip(t, core.Progress{Phase: "load", Message: "m", Done: 1, Total: 2}, progressToPB, (*check).progress)
 	roundTrip(t, fullWorkload(), workloadToPB, (*check).workload)
@@ -162,7 +164,14 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func fullPlanRequest() core.PlanRequest {
-	return core.PlanRequest{Config: fullConfig(), Origin: fullOrigin(), Host: "h", Port: 1, GPUs: []string{"0", "GPU-1"}, WorkDir: "/w"}
+	return core.PlanRequest{Config: fullConfig(), Origin: fullOrigin(), Host: "h", Port: 1, GPUs: []string{"0", "GPU-1"}, WorkDir: "/w", ModelPath: "/m"}
+}
+
+func fullPreparation() core.Preparation {
+	return core.Preparation{
+		Facts: oneOfEach(), Flags: []core.BadFlag{{Flag: "--x", Text: "t"}}, Notes: []string{"n"},
+		Needs: []core.Need{{Kind: "model", Name: "a/b", Found: "f", Problem: "p", Fetch: []string{"get", ""}, Env: map[string]string{"HF_HOME": "/h"}, Denied: "d"}},
+	}
 }
 
 func TestSampleRoundTrip(t *testing.T) {

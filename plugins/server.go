@@ -66,6 +66,23 @@ func (s *server) Plan(ctx context.Context, in *pb.PlanRequest) (*pb.PlanResponse
 	return &pb.PlanResponse{Plan: planToPB(plan)}, nil
 }
 
+func (s *server) Prepare(ctx context.Context, in *pb.PrepareRequest) (*pb.PrepareResponse, error) {
+	preparer, ok := s.engine.(core.Preparer)
+	if !ok {
+		return nil, toStatus(core.ErrUnimplemented)
+	}
+	var c check
+	req := c.prepareRequest(in)
+	if err := requestError(&c); err != nil {
+		return nil, toStatus(err)
+	}
+	p, err := preparer.Prepare(ctx, req)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	return preparationToPB(p), nil
+}
+
 func (s *server) Launch(in *pb.LaunchRequest, stream grpc.ServerStreamingServer[pb.LaunchResponse]) error {
 	var c check
 	req := c.launchRequest(in)

@@ -78,11 +78,22 @@ func (s runStore) clean(t *core.Trial, samples []core.Sample) {
 	t.FailureText = s.redact.String(t.FailureText)
 	if t.Launch != nil {
 		t.Launch.Argv = s.redact.Argv(t.Launch.Argv)
+		t.Launch.Env = s.redact.Env(t.Launch.Env)
 		t.Launch.FailureText = s.redact.String(t.Launch.FailureText)
+		s.cleanValues(t.Launch.Resolved)
 	}
+	s.cleanValues(t.Extra)
 	for i := range samples {
 		if samples[i].Error != "" {
 			samples[i].Error = s.redact.String(samples[i].Error)
+		}
+	}
+}
+
+func (s runStore) cleanValues(values map[string]core.Value) {
+	for name, v := range values {
+		if v.Kind == core.KindText {
+			values[name] = core.String(s.redact.String(v.Text))
 		}
 	}
 }

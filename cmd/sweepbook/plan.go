@@ -40,22 +40,25 @@ func (a *app) planCommand() *cli.Command {
 			if err := study.Check(ctx, file, a.judgeOf(src, file)); err != nil {
 				return err
 			}
+			if err := checkAccepted(file); err != nil {
+				return err
+			}
 			outline, err := study.NewOutline(ctx, file, a.opener(&plugins.Host{}), durations)
 			if err != nil {
 				return err
 			}
-			return a.outline(cmd, outline)
+			return a.outline(cmd, outline, file.Study.Run.Secrets)
 		},
 	})
 }
 
-func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
+func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) error {
 	if cmd.String("output") != "table" {
 		var rows [][]string
 		for i, l := range o.Launches {
-			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats)})
 		}
-		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "trials", "repeats"}, rows))
+		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats"}, rows))
 	}
 	for i, l := range o.Launches {
 		fmt.Fprintf(a.stdout, "launch %d  %s: %s\n", i+1, l.Stage, l.Option)
@@ -64,6 +67,12 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline) error {
 		}
 		if l.OnTopOf != "" {
 			fmt.Fprintf(a.stdout, "  on top of  %s\n", l.OnTopOf)
+		}
+		if len(l.Env) > 0 {
+			fmt.Fprintf(a.stdout, "  env        %s\n", shellLine(assignments(l.Env)))
+		}
+		if len(secrets) > 0 {
+			fmt.Fprintf(a.stdout, "  secrets    %s\n", strings.Join(secrets, " "))
 		}
 		fmt.Fprintf(a.stdout, "  command    %s\n", shellLine(typed(l.Argv)))
 		for _, t := range l.Trials {

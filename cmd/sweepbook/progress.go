@@ -35,7 +35,13 @@ func (p *progress) event(e study.Event) {
 		p.line("  launch %s (%d trials)", e.Text, e.Total)
 	case study.EventReady:
 		p.line("  ready after %s", e.Elapsed.Round(10*time.Millisecond))
+	case study.EventFailed:
+		p.line("  launch %s", launchText(e.Trial, e.Total))
 	case study.EventKnown:
+		if e.Total > 0 {
+			p.line("  known  launch %s", launchText(e.Trial, e.Total))
+			return
+		}
 		p.line("  known  %s", trialText(e.Trial))
 	case study.EventTrial:
 		p.line("  trial  %s", trialText(e.Trial))
@@ -84,6 +90,15 @@ func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
+}
+
+// launchText is a launch that failed, and with it as many trials.
+func launchText(t *core.Trial, trials int) string {
+	s := "s"
+	if trials == 1 {
+		s = ""
+	}
+	return fmt.Sprintf("%s: %d trial%s (%s) %s", t.Status, trials, s, t.Failure, t.FailureText)
 }
 
 func trialText(t *core.Trial) string {

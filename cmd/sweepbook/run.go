@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
 	"github.com/sweepbook/sweepbook/plugins"
 	"github.com/sweepbook/sweepbook/plugins/serving"
@@ -23,6 +25,7 @@ func (a *app) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "carry out a study; run it again to resume",
 		ArgsUsage: "STUDY.yaml",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "no-prefetch", Usage: "launch without looking first whether models, images, data and flags are there"}},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := needLinux("run"); err != nil {
 				return err
@@ -56,7 +59,12 @@ func readStudy(cmd *cli.Command, verb string) (*study.File, error) {
 func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File) error {
 	s := &file.Study
 	j := a.judgeOf(db, file)
+	j.accept = func(ctx context.Context) error { return accept(ctx, db, s) }
+	j.void = func(ctx context.Context, ids []core.ID) ([]string, error) { return voidRules(ctx, db, ids) }
 	if err := study.Check(ctx, file, j); err != nil {
+		return err
+	}
+	if err := checkAccepted(file); err != nil {
 		return err
 	}
 	for name := range s.Engines {
@@ -103,8 +111,13 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		Events: ui.event, Stopping: a.stopping,
 	}
 	a.interrupt.Store(true)
+	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
 	res, err := runner.Run(ctx)
 	ui.end()
+	// Also what was verified at the end, and what ended before a run was stopped.
+	if err := accept(context.WithoutCancel(ctx), db, s); err != nil {
+		a.warn("%v", err)
+	}
 	return a.runDone(cmd, file, res, err)
 }
 
@@ -147,8 +160,15 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	switch {
 	case errors.Is(err, study.ErrStopped):
 		return hinted{err, self(cmd) + " run " + shellWord(file.Path) + " goes on where it stopped"}
+	case errors.As(err, new(*study.MissingError)):
+		return hinted{err, self(cmd) + " prefetch " + shellWord(file.Path) + " shows what is here; run --no-prefetch launches without looking"}
 	case err != nil:
 		return err
+	}
+	if res.Void != nil {
+		a.fail(hinted{fmt.Errorf("no winner on %s: %s", file.Study.DecideOn, res.Void),
+			"accept: [" + strings.Join(ruleIDs(res.Void.Rules), ", ") + "] in " + shellWord(file.Path) + " lets such figures decide; sweepbook audit prints the evidence"})
+		return quietError{exitNothing}
 	}
 	if len(res.Winners) == 0 {
 		a.fail(hinted{fmt.Errorf("no trial on %s meets the objective: %s", file.Study.DecideOn, file.Study.Objective),
@@ -169,6 +189,15 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	return a.reportHint(cmd, file)
 }
 
+// ruleIDs are the names of rules without their titles.
+func ruleIDs(rules []string) []string {
+	ids := make([]string, len(rules))
+	for i, rule := range rules {
+		ids[i], _, _ = strings.Cut(rule, " ")
+	}
+	return ids
+}
+
 func (a *app) reportHint(cmd *cli.Command, file *study.File) error {
 	a.hint(self(cmd) + " report " + shellWord(file.Study.Name))
 	return nil
@@ -182,7 +211,7 @@ func (a *app) hidden(args []string) (int, bool) {
 	}
 	switch args[1] {
 	case "shim":
-		return supervise.ShimMain(args[2:]), true
+		return supervise.FilteredShimMain(args[2:], logFilter), true
 	case "engine-serve":
 		return a.engineServe(args[2:]), true
 	case "sim-server":

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/urfave/cli/v3"
 )
@@ -14,7 +15,9 @@ import (
 type logFile struct {
 	*os.File
 	level slog.Level
-	left  int // bytes that may still be written
+
+	mu   sync.Mutex
+	left int // bytes that may still be written
 }
 
 // maxRunLog bounds the log of one run.
@@ -35,8 +38,10 @@ func runLog(cmd *cli.Command, dir string) (*logFile, error) {
 	return &logFile{File: f, level: level, left: maxRunLog}, nil
 }
 
-// Write drops what goes beyond the bound; slog calls it from one place at a time.
+// Write drops what goes beyond the bound.
 func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if len(p) > l.left {
 		return len(p), nil
 	}

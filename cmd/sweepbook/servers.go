@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +10,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core/study"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 	"github.com/sweepbook/sweepbook/plugins/supervise"
 )
 
@@ -33,16 +36,32 @@ func serverStarter(secrets map[string]string) func(context.Context, study.Proces
 			env = map[string]string{}
 		}
 		maps.Copy(env, secrets)
-		return startServer(ctx, spec, env)
+		return startServer(ctx, spec, env, slices.Sorted(maps.Keys(secrets)))
+	}
+}
+
+// logFilter keeps secrets out of a server's log: the values of some variables, and
+// what has the shape of a secret.
+func logFilter(secrets map[string]string) supervise.Filter {
+	var out bytes.Buffer
+	w := serving.NewRedactor(secrets).Writer(&out)
+	return func(data []byte, last bool) []byte {
+		out.Reset()
+		// A buffer takes everything.
+		_, _ = w.Write(data)
+		if last {
+			_ = w.Flush()
+		}
+		return out.Bytes()
 	}
 }
 
 // startServer starts a server under the shim. Its handle is on disk before
 // anything runs.
-func startServer(ctx context.Context, spec study.ProcessSpec, env map[string]string) (study.Process, error) {
+func startServer(ctx context.Context, spec study.ProcessSpec, env map[string]string, secrets []string) (study.Process, error) {
 	s := supervise.Spec{
 		ShimArgs: []string{"shim"}, Argv: spec.Process.Argv, Env: serverEnv(env), Dir: spec.Dir,
-		LogPath: spec.LogPath, Marker: launchMarker + spec.Launch.String(),
+		LogPath: spec.LogPath, Secrets: secrets, Marker: launchMarker + spec.Launch.String(),
 	}
 	path := filepath.Join(spec.Dir, handleFile)
 	intent, err := supervise.Intend(s)

@@ -56,6 +56,10 @@ type judge struct {
 	// repeated studies are judged by the median of each configuration's repeats,
 	// so that the luckiest single one does not win.
 	repeated bool
+	// accept acknowledges what the study accepts of the audit before it is asked.
+	accept func(ctx context.Context) error
+	// void names the rules that void some trials.
+	void func(ctx context.Context, trials []core.ID) ([]string, error)
 }
 
 func (j judge) Check(ctx context.Context, objective string) error {
@@ -78,36 +82,47 @@ func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]c
 	if len(among) == 0 {
 		return nil, nil
 	}
+	if err := j.accept(ctx); err != nil {
+		return nil, err
+	}
+	// A void figure may not decide a study. Each trial is asked alone, because a
+	// median of repeats does not say which of them is void.
+	var sound, void []core.ID
+	for _, id := range among {
+		answer, err := query.Run(ctx, subset{j.src, []core.ID{id}}, objective, query.Options{Now: j.app.now()})
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.Contains(answer.Severity, core.SeverityVoid):
+			void = append(void, id)
+		default:
+			sound = append(sound, id)
+		}
+	}
 	if combined := objective + " per config"; j.repeated {
 		// An objective that says itself how repeats combine is left alone.
 		if _, err := query.Parse(combined); err == nil {
 			objective = combined
 		}
 	}
-	// A void figure may not decide a study: without its trials it is asked again.
-	for {
-		answer, err := query.Run(ctx, subset{j.src, among}, objective, query.Options{Now: j.app.now()})
+	var best []core.ID
+	if len(sound) > 0 {
+		answer, err := query.Run(ctx, subset{j.src, sound}, objective, query.Options{Now: j.app.now()})
+		if err == nil {
+			best, err = idsOf(answer)
+		}
 		if err != nil {
 			return nil, err
-		}
-		ids, err := idsOf(answer)
-		if err != nil {
-			return nil, err
-		}
-		var void []core.ID
-		for i, id := range ids {
-			if i < len(answer.Severity) && answer.Severity[i] == core.SeverityVoid {
-				void = append(void, id)
-			}
-		}
-		if len(void) == 0 {
-			return ids, nil
-		}
-		among = slices.DeleteFunc(slices.Clone(among), func(id core.ID) bool { return slices.Contains(void, id) })
-		if len(among) == 0 {
-			return nil, nil
 		}
 	}
+	if len(best) == 0 && len(void) > 0 {
+		rules, err := j.void(ctx, void)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &study.VoidError{Void: study.Void{Trials: len(void), Rules: rules}}
+	}
+	return best, nil
 }
 
 func (j judge) Holds(ctx context.Context, condition string, trial core.ID) (bool, error) {
@@ -170,7 +185,7 @@ func (a *app) judgeOf(src query.Source, file *study.File) judge {
 			knobs = append(knobs, option.Change.Knobs.Names()...)
 		}
 	}
-	return judge{withKnobs{src, knobs}, a, file.Study.Run.Repeats > 1}
+	return judge{src: withKnobs{src, knobs}, app: a, repeated: file.Study.Run.Repeats > 1}
 }
 
 // opener opens engines as plugin processes: a built-in is this binary again.

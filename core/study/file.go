@@ -33,6 +33,7 @@ type File struct {
 // out of version control, so that the study runs elsewhere unchanged.
 type Local struct {
 	DataDir  string   // where data set files lie; default: beside the study
+	ModelDir string   // where models lie as ORG/NAME; those found there are loaded from it
 	GPUs     []string // UUIDs or indexes to use
 	PortBase int      // first port for servers
 }
@@ -151,6 +152,7 @@ func (f *File) study(root node) {
 		"baseline":  func(n node) { s.Baseline = f.config(n); f.remember(n) },
 		"stages":    func(n node) { f.stages(n) },
 		"verify":    func(n node) { f.verify(n) },
+		"accept":    func(n node) { s.Accept = n.texts(); f.remember(n) },
 	})
 	if haveWorkloads {
 		f.workloads(workloads, defaults)
@@ -210,6 +212,8 @@ func (f *File) checkEngine(key, engine string, root node) {
 func (f *File) local(root node) {
 	dir := filepath.Dir(f.Path)
 	root.mapping(map[string]func(node){
+		"model_dir": func(n node) { f.modelDir(n) },
+
 		"data_dir": func(n node) { f.Local.DataDir = beside(dir, n.text()) },
 		"gpus":     func(n node) { f.Local.GPUs = n.texts() },
 		"ports":    func(n node) { f.Local.PortBase = n.count(1024) },
@@ -229,4 +233,17 @@ func beside(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
+}
+
+// DataPath is where the data file of one of the file's workloads lies on this
+// machine; "" where the workload has none.
+func (f *File) DataPath(w core.Workload) string {
+	if w.Path == "" {
+		return ""
+	}
+	dir := f.Local.DataDir
+	if dir == "" {
+		dir = filepath.Dir(f.Path)
+	}
+	return beside(dir, f.dataPaths[w.Name])
 }

@@ -74,7 +74,6 @@ func (r *Runner) putBack(trials []*core.Trial) {
 // start plans, starts and waits for one server. The returned server is not nil
 // as soon as something must be ended.
 func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (*server, error) {
-	s := &r.File.Study
 	srv := &server{launch: &core.Launch{ID: core.NewID(r.Now()), StartedAt: r.Now().UTC(), Host: r.Host, Setup: trials[0].Setup}}
 	for _, t := range trials {
 		t.Launch = srv.launch
@@ -105,9 +104,7 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	if err != nil {
 		return srv, err
 	}
-	srv.plan, err = session.Plan(ctx, core.PlanRequest{
-		Config: c.config, Origin: s.Engines[c.config.Engine], Host: serverHost, Port: srv.port, GPUs: r.gpus(srv), WorkDir: dir,
-	})
+	srv.plan, err = session.Plan(ctx, r.File.planRequest(c.config, srv.port, r.gpus(srv), dir))
 	if err != nil {
 		return srv, planError(err)
 	}
@@ -119,6 +116,16 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 		return srv, err
 	}
 	srv.launch.Argv, srv.launch.Env, srv.launch.Log = process.Argv, process.Env, filepath.Join(dir, "server.log")
+	r.believe(srv, srv.plan.SetupHints, r.foretold(c.config))
+	for _, t := range trials {
+		tool, version := t.Setup.Tool, t.Setup.ToolVersion // a trial's own
+		t.Setup = srv.launch.Setup
+		t.Setup.Tool, t.Setup.ToolVersion = tool, version
+		r.trace(t)
+	}
+	if err := r.refused(c.config, process.Argv); err != nil {
+		return srv, err
+	}
 	for _, t := range trials {
 		t.Status = core.StatusLaunching
 		if err := r.Store.SaveTrial(ctx, t); err != nil {
@@ -168,7 +175,7 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 	if err == nil {
 		srv.launch.ReadyS = core.Number(r.Now().Sub(began).Seconds())
 		srv.launch.LoadS, srv.launch.Resolved = srv.ready.LoadS, srv.ready.Resolved
-		if asked := srv.launch.Setup.EngineVersion; asked != "" && srv.ready.Version != "" && !sameRelease(asked, srv.ready.Version) {
+		if asked := r.File.Study.Engines[srv.launch.Setup.Config.Engine].Version; asked != "" && srv.ready.Version != "" && !sameRelease(asked, srv.ready.Version) {
 			return &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the study asks for version %s, the server is %s", asked, srv.ready.Version)}
 		}
 		r.learn(srv)
@@ -203,19 +210,25 @@ func (r *Runner) learn(srv *server) {
 	case "cold":
 		srv.launch.CompileWarm = core.Bool(false)
 	}
-	// What was chosen stays as it was chosen: an engine's facts may describe the
-	// machine and the formats, never the configuration.
+	r.believe(srv, srv.plan.SetupHints, srv.ready.Facts)
+}
+
+// believe takes facts over, the later ones first. What was chosen stays as it was
+// chosen: an engine's facts may describe the machine and the formats, never the
+// configuration.
+func (r *Runner) believe(srv *server, facts ...map[string]core.Value) {
+	setup := &srv.launch.Setup
 	config := setup.Config
-	facts := core.Trial{Setup: *setup}
-	facts.Setup.Config.Knobs = maps.Clone(config.Knobs)
-	for _, from := range []map[string]core.Value{srv.plan.SetupHints, srv.ready.Facts} {
+	told := core.Trial{Setup: *setup}
+	told.Setup.Config.Knobs = maps.Clone(config.Knobs)
+	for _, from := range facts {
 		for name, v := range from {
-			if err := facts.SetField(name, v); err != nil {
+			if err := told.SetField(name, v); err != nil {
 				r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("engine %s reports %v", setup.Config.Engine, err)})
 			}
 		}
 	}
-	*setup = facts.Setup
+	*setup = told.Setup
 	setup.Config = config
 }
 
@@ -277,7 +290,9 @@ func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trial
 		}
 		res.Ran++
 		res.Failed++
-		r.event(Event{Kind: EventTrial, Trial: t})
+	}
+	if len(trials) > 0 {
+		r.event(Event{Kind: EventFailed, Trial: trials[0], Total: len(trials)})
 	}
 	if stopped {
 		return ErrStopped

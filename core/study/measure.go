@@ -93,8 +93,15 @@ func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 // what was measured before is another measurement.
 func alike(earlier, planned core.Setup) bool {
 	same := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return same(earlier.Image, planned.Image) && same(earlier.GPU, planned.GPU) &&
+	return sameImage(earlier.Image, planned.Image) && same(earlier.GPU, planned.GPU) &&
 		(planned.EngineVersion == "" || earlier.EngineVersion == "" || sameRelease(earlier.EngineVersion, planned.EngineVersion))
+}
+
+// sameImage compares references to images. Only what was launched has a digest.
+func sameImage(a, b string) bool {
+	nameA, digestA, _ := strings.Cut(a, "@")
+	nameB, digestB, _ := strings.Cut(b, "@")
+	return a == "" || b == "" || nameA == nameB && (digestA == "" || digestB == "" || digestA == digestB)
 }
 
 // sameRelease compares versions without a leading v and without the build's own
@@ -204,15 +211,16 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		trials, known := r.trials(c, workloads)
 		if first {
 			res.Known += len(known)
-			for _, t := range known {
-				r.event(Event{Kind: EventKnown, Trial: t})
-			}
+			r.tellKnown(known)
 			first = false
 		}
 		if len(trials) == 0 {
 			return nil
 		}
 		if err := r.mayGoOn(ctx); err != nil {
+			return err
+		}
+		if err := r.prepare(ctx); err != nil {
 			return err
 		}
 		// Intent before each side effect: what a launch is for is recorded first.
@@ -230,6 +238,27 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// tellKnown says what is known already: of a launch that failed once, not of each
+// of its trials.
+func (r *Runner) tellKnown(known []*core.Trial) {
+	failed := map[core.ID]int{}
+	for _, t := range known {
+		if t.Launch != nil && t.Launch.Failure != "" {
+			failed[t.Launch.ID]++
+		}
+	}
+	for _, t := range known {
+		e := Event{Kind: EventKnown, Trial: t}
+		if t.Launch != nil && t.Launch.Failure != "" {
+			if e.Total = failed[t.Launch.ID]; e.Total == 0 {
+				continue
+			}
+			delete(failed, t.Launch.ID)
+		}
+		r.event(e)
 	}
 }
 

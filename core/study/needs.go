@@ -2,6 +2,8 @@ package study
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -25,11 +27,27 @@ type Judge interface {
 	// CheckCondition reports a fault in a condition.
 	CheckCondition(ctx context.Context, condition string) error
 	// Best answers an objective over the given trials only: the ids of the
-	// winning trials, several for a tie, none when nothing qualifies.
+	// winning trials, several for a tie, none when nothing qualifies. A *VoidError
+	// says that trials qualify and that none of their figures may decide.
 	Best(ctx context.Context, objective string, among []core.ID) ([]core.ID, error)
 	// Holds reports whether a condition is true of a trial.
 	Holds(ctx context.Context, condition string, trial core.ID) (bool, error)
 }
+
+// Void is why nothing could be decided: the audit voids every figure that could.
+type Void struct {
+	Trials int      // that qualify
+	Rules  []string // that void them, with their titles: "E7 dummy weights"
+}
+
+func (v Void) String() string {
+	return fmt.Sprintf("the audit voids every figure that could decide (%d trials): %s", v.Trials, strings.Join(v.Rules, ", "))
+}
+
+// VoidError is Void as a judge's answer.
+type VoidError struct{ Void }
+
+func (e *VoidError) Error() string { return e.String() }
 
 // Process is a supervised server tree.
 type Process interface {
@@ -78,7 +96,8 @@ const (
 	EventReady
 	EventProgress
 	EventTrial
-	EventKnown // a trial that had ended before
+	EventFailed // a launch failed, and with it Total trials, of which Trial is one
+	EventKnown  // a trial that had ended before; of a failed launch once, with Total
 	EventDecision
 	EventWarning
 )

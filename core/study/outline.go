@@ -23,8 +23,9 @@ type Outline struct {
 // OutlineLaunch is one launch of an outline.
 type OutlineLaunch struct {
 	Stage, Option string
-	When          string // condition of the stage
-	OnTopOf       string // what the change is laid over, "" for a whole configuration
+	When          string            // condition of the stage
+	OnTopOf       string            // what the change is laid over, "" for a whole configuration
+	Env           map[string]string // that the launch adds; no secrets
 	Config        core.Config
 	Argv          []string
 	Trials        []string // workload and load of each
@@ -55,11 +56,11 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	defer planner.close(context.WithoutCancel(ctx))
 
 	add := func(l OutlineLaunch, workloads []core.NamedWorkload) error {
-		argv, err := planner.argv(ctx, l.Config)
+		plan, err := planner.plan(ctx, l.Config)
 		if err != nil {
 			return err
 		}
-		l.Argv, l.Repeats = argv, s.Run.Repeats
+		l.Argv, l.Repeats = plan.Processes[0].Argv, s.Run.Repeats
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
@@ -76,23 +77,13 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 			ready = d.Ready
 		}
 		o.GPUHours += ready.Hours() * float64(max(1, s.Hardware.GPUs))
+		l.Env = plan.Processes[0].Env
 		o.Launches = append(o.Launches, l)
 		return nil
 	}
-	if err := add(OutlineLaunch{Stage: "baseline", Option: "baseline", Config: base}, decide); err != nil {
-		return nil, f.Fault("baseline", err)
-	}
-	for i, stage := range s.Stages {
-		for j, option := range stage.Try {
-			under, onTopOf := standIn(s, i, base)
-			cfg := under.With(option.Change)
-			if cfg.Hash() == base.Hash() {
-				continue
-			}
-			l := OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf}
-			if err := add(l, decide); err != nil {
-				return nil, f.Fault(fmt.Sprintf("stages[%d].try[%d]", i, j), err)
-			}
+	for _, p := range possible(s) {
+		if err := add(p.OutlineLaunch, decide); err != nil {
+			return nil, f.Fault(p.key, err)
 		}
 	}
 	if rest := verified(s); len(rest) > 0 {
@@ -108,6 +99,34 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	}
 	o.Assumed = assumption(d)
 	return o, nil
+}
+
+// possibleLaunch is a launch that a search may come to, and the key of the file that
+// asks for it.
+type possibleLaunch struct {
+	OutlineLaunch
+	key string
+}
+
+// possible lists the launches of the search: the baseline, and each option on top of
+// what stands in for the best so far.
+func possible(s *core.Study) []possibleLaunch {
+	base := baseline(s)
+	out := []possibleLaunch{{OutlineLaunch{Stage: "baseline", Option: "baseline", Config: base}, "baseline"}}
+	for i, stage := range s.Stages {
+		for j, option := range stage.Try {
+			under, onTopOf := standIn(s, i, base)
+			cfg := under.With(option.Change)
+			if cfg.Hash() == base.Hash() {
+				continue
+			}
+			out = append(out, possibleLaunch{
+				OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf},
+				fmt.Sprintf("stages[%d].try[%d]", i, j),
+			})
+		}
+	}
+	return out
 }
 
 var engineCondition = regexp.MustCompile(`^\s*engine\s*==\s*["']([^"']+)["']\s*$`)
@@ -138,19 +157,19 @@ func assumption(d Durations) string {
 	return "2 minutes a launch and 2 minutes a trial: nothing of this kind was measured here yet"
 }
 
-// planner renders commands, one open engine for each name.
+// planner makes plans, with one open engine for each name.
 type planner struct {
 	file     *File
 	open     func(ctx context.Context, engine string) (*Session, error)
 	sessions map[string]*Session
 }
 
-func (p *planner) argv(ctx context.Context, c core.Config) ([]string, error) {
+func (p *planner) plan(ctx context.Context, c core.Config) (core.Plan, error) {
 	session, ok := p.sessions[c.Engine]
 	if !ok {
 		var err error
 		if session, err = p.open(ctx, c.Engine); err != nil {
-			return nil, fmt.Errorf("engine %s: %w", c.Engine, err)
+			return core.Plan{}, fmt.Errorf("engine %s: %w", c.Engine, err)
 		}
 		p.sessions[c.Engine] = session
 	}
@@ -158,14 +177,14 @@ func (p *planner) argv(ctx context.Context, c core.Config) ([]string, error) {
 	if base == 0 {
 		base = defaultPortBase
 	}
-	plan, err := session.Plan(ctx, core.PlanRequest{Config: c, Origin: p.file.Study.Engines[c.Engine], Host: serverHost, Port: base, GPUs: p.file.Local.GPUs})
+	plan, err := session.Plan(ctx, p.file.planRequest(c, base, p.file.Local.GPUs, ""))
 	if err != nil {
-		return nil, err
+		return core.Plan{}, err
 	}
 	if len(plan.Processes) == 0 {
-		return nil, fmt.Errorf("engine %s plans no process", c.Engine)
+		return core.Plan{}, fmt.Errorf("engine %s plans no process", c.Engine)
 	}
-	return plan.Processes[0].Argv, nil
+	return plan, nil
 }
 
 func (p *planner) close(ctx context.Context) {

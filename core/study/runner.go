@@ -16,6 +16,10 @@ type Runner struct {
 	File  *File
 	Store Store
 	Judge Judge
+	// Fetch gets what the study needs and this machine lacks; nil gets nothing.
+	Fetch Fetcher
+	// Unprepared launches without looking first.
+	Unprepared bool
 	// Open opens an engine by name for one launch.
 	Open func(ctx context.Context, engine string) (*Session, error)
 	// Start starts a server process under supervision.
@@ -39,6 +43,7 @@ type Runner struct {
 	// GraceTime is how long a server may take to end; default 30 s.
 	GraceTime time.Duration
 
+	prepared *Prepared                // before the first launch
 	known    map[string][]*core.Trial // by trialKey, every attempt
 	mine     map[core.ID]bool         // planned by this run
 	used     time.Duration            // GPU time of ended launches, of all runs
@@ -64,9 +69,11 @@ type Result struct {
 	// Winners are the ids of the best trials on the deciding workload; several
 	// when they tie; none when nothing qualifies.
 	Winners []core.ID
-	Ran     int // trials measured by this run
-	Known   int // trials that had ended before
-	Failed  int // of those measured
+	// Void says that nothing was decided because no figure may decide; nil otherwise.
+	Void   *Void
+	Ran    int // trials measured by this run
+	Known  int // trials that had ended before
+	Failed int // of those measured
 }
 
 // Check reports faults in a study's objective and conditions, at their line.
@@ -144,6 +151,10 @@ func (r *Runner) stage(ctx context.Context, res *Result, stage core.Stage, decid
 	if err := r.judge(ctx, res, configs); err != nil {
 		return err
 	}
+	if res.Void != nil {
+		r.event(Event{Kind: EventDecision, Text: "nothing is decided: " + res.Void.String()})
+		return nil
+	}
 	if res.Winner.Hash() == before {
 		r.event(Event{Kind: EventDecision, Text: "the best so far stays"})
 		return nil
@@ -167,10 +178,14 @@ func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) 
 		}
 	}
 	best, err := r.Judge.Best(ctx, r.File.Study.Objective, among)
-	if err != nil {
+	res.Winners, res.Void = best, nil
+	var void *VoidError
+	switch {
+	case errors.As(err, &void):
+		res.Void = &void.Void
+	case err != nil:
 		return fmt.Errorf("objective: %w", err)
 	}
-	res.Winners = best
 	for _, c := range configs {
 		for _, id := range best {
 			if config[id] == c.Hash() {
@@ -199,7 +214,11 @@ func (r *Runner) verify(ctx context.Context, res *Result) error {
 		return nil
 	}
 	r.event(Event{Kind: EventStage, Text: "verification"})
-	if len(res.Winners) == 0 {
+	switch {
+	case res.Void != nil:
+		r.event(Event{Kind: EventDecision, Text: "skipped: nothing was decided, so there is nothing to verify"})
+		return nil
+	case len(res.Winners) == 0:
 		r.event(Event{Kind: EventDecision, Text: "skipped: nothing qualified, so there is nothing to verify"})
 		return nil
 	}

@@ -460,3 +460,50 @@ func (t talkative) Launch(ctx context.Context, req core.LaunchRequest, progress 
 	ready.Facts = map[string]core.Value{"tp": core.Number(8), "model": core.String("other"), "weight_dtype": core.String("fp8")}
 	return ready, err
 }
+
+// A launch that failed is told once, whatever it was to measure, also when it is
+// known from an earlier run.
+func TestFailedLaunchIsToldOnce(t *testing.T) {
+	b := newBench(t, "run: {repeats: 3}\nstages: [{name: one, try: [{name: broken, fail: oom_kv}]}]\n")
+	var told []study.Event
+	b.Events = func(e study.Event) {
+		if e.Trial != nil && e.Trial.Option == "broken" && e.Kind != study.EventProgress {
+			told = append(told, e)
+		}
+	}
+	for _, want := range []study.EventKind{study.EventFailed, study.EventKnown} {
+		told = nil
+		if _, err := b.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || told[0].Kind != want || told[0].Total != 3 || told[0].Trial.Failure != core.OOMKV {
+			t.Errorf("%d events: %+v", len(told), told)
+		}
+	}
+}
+
+// allVoid is a judge whose audit voids everything.
+type allVoid struct{ highest }
+
+func (a allVoid) Best(_ context.Context, _ string, among []core.ID) ([]core.ID, error) {
+	return nil, &study.VoidError{Void: study.Void{Trials: len(among), Rules: []string{"E7 dummy weights"}}}
+}
+
+// Void figures decide nothing: every option is measured on top of the baseline, and
+// nothing is verified.
+func TestVoidFiguresDecideNothing(t *testing.T) {
+	b := newBench(t, threeStages)
+	b.Judge = allVoid{highest{b.m}}
+	res, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Void == nil || len(res.Winners) > 0 || res.Winner.Hash() != res.Baseline.Hash() {
+		t.Errorf("%+v", res)
+	}
+	all := strings.Join(b.events, "\n")
+	if !strings.Contains(all, "nothing is decided: the audit voids every figure that could decide (3 trials): E7 dummy weights") ||
+		!strings.Contains(all, "nothing was decided") || strings.Contains(all, "new best") {
+		t.Error(all)
+	}
+}

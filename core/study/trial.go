@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -69,7 +68,9 @@ func adopt(t *core.Trial, summary map[string]core.Value, seen load.Observed) {
 		}
 	}
 	t.Throttled = seen.Throttled
-	t.Extra = map[string]core.Value{}
+	if t.Extra == nil {
+		t.Extra = map[string]core.Value{}
+	}
 	maps.Copy(t.Extra, summary)
 	maps.Copy(t.Extra, seen.Extra)
 }
@@ -94,7 +95,7 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 	}()
 	req := core.BenchmarkRequest{
 		Trial: t.ID, BaseURL: srv.ready.BaseURL, Model: srv.ready.Model, Config: t.Setup.Config,
-		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.dataPath(t.Workload), IdleTimeout: time.Minute,
+		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.File.DataPath(t.Workload), IdleTimeout: time.Minute,
 	}
 	err = srv.session.Benchmark(limited, req, sink)
 	if errors.Is(err, core.ErrUnimplemented) {
@@ -105,18 +106,6 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 		return &core.LaunchError{Class: core.BenchTimeout, Line: fmt.Sprintf("not finished after %s", s.Run.TrialTimeout)}
 	}
 	return err
-}
-
-// dataPath is where a workload's file lies on this machine.
-func (r *Runner) dataPath(w core.Workload) string {
-	if w.Path == "" {
-		return ""
-	}
-	dir := r.File.Local.DataDir
-	if dir == "" {
-		dir = filepath.Dir(r.File.Path)
-	}
-	return beside(dir, r.File.dataPaths[w.Name])
 }
 
 // conclude sets figures, status and failure class of a trial from its samples.

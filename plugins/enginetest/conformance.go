@@ -74,6 +74,7 @@ func conformance(t *testing.T, engine core.Engine, opt Options) {
 	t.Run("PlanAddress", s.checkAddress)
 	t.Run("PlanUnknownKnob", s.checkUnknownKnob)
 	t.Run("PlanIllTypedKnob", s.checkIllTyped)
+	t.Run("Prepare", s.checkPrepare)
 	t.Run("DiagnoseEmpty", s.checkDiagnose)
 	t.Run("StopDead", s.checkStop)
 	t.Run("Benchmark", s.checkBenchmark)
@@ -324,4 +325,35 @@ func deadURL(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return "http://" + l.Addr().String()
+}
+
+func (s *suite) checkPrepare(t *testing.T) {
+	preparer, ok := s.engine.(core.Preparer)
+	if !ok {
+		t.Skip("the engine does not prepare")
+	}
+	plan, err := s.engine.Plan(t.Context(), s.req)
+	if err != nil {
+		t.Fatalf("Plan: %v", err)
+	}
+	p, err := preparer.Prepare(t.Context(), core.PrepareRequest{PlanRequest: s.req, Plan: plan})
+	switch {
+	case errors.Is(err, core.ErrUnimplemented):
+		t.Skip("the engine does not prepare")
+	case err != nil:
+		t.Fatalf("Prepare must answer whatever is missing on this machine, it failed: %v", err)
+	}
+	for name, v := range p.Facts {
+		if err := (&core.Trial{}).SetField(name, v); err != nil {
+			t.Errorf("fact %q is no field of a trial: %v", name, err)
+		}
+	}
+	for _, n := range p.Needs {
+		if n.Kind == "" || n.Name == "" || (n.Found == "") == (n.Problem == "") {
+			t.Errorf("a need has a kind and a name, and either where it was found or what is missing: %+v", n)
+		}
+	}
+	if entries, err := os.ReadDir(s.req.WorkDir); err != nil || len(entries) > 0 {
+		t.Errorf("Prepare must leave the launch's folder alone; it holds %d files (%v)", len(entries), err)
+	}
 }

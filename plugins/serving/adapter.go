@@ -19,6 +19,7 @@ type Adapter struct {
 	d        *Dialect
 	cacheDir string // of checkpoints, for containers; "" mounts none
 	helps    helpCache
+	seen     sights
 	tool     toolRunner
 }
 

@@ -166,6 +166,9 @@ func printable(v core.Value) error {
 		if strings.ContainsAny(v.Text, "\x00\n\r") {
 			return fmt.Errorf("%w: a value holds no line break", core.ErrInvalid)
 		}
+		if Patterns.String(v.Text) != v.Text {
+			return fmt.Errorf("%w: its value looks like a secret, and a configuration is stored and shown", core.ErrInvalid)
+		}
 	}
 	return nil
 }

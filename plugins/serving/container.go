@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -62,8 +63,8 @@ func (d *Dialect) wrap(req core.PlanRequest, env map[string]string, cacheDir str
 	if req.WorkDir != "" {
 		argv = append(argv, "-v", req.WorkDir+":"+req.WorkDir+":ro")
 	}
-	if checkpoint := checkpointOf(req.Config); filepath.IsAbs(checkpoint) {
-		argv = append(argv, "-v", checkpoint+":"+checkpoint+":ro")
+	if folder := cmp.Or(req.ModelPath, checkpointOf(req.Config)); filepath.IsAbs(folder) {
+		argv = append(argv, "-v", folder+":"+folder+":ro")
 	}
 	argv = append(argv, "--entrypoint", command[0], req.Origin.Image)
 	return append(argv, command[1:]...)

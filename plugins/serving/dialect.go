@@ -27,6 +27,7 @@ type Dialect struct {
 	Images string
 
 	ModelFlag string // before the model; "" gives it bare
+	NameFlag  string // names the model that a folder is served as; "" where there is none
 	Join      bool   // --flag=value, else --flag value
 	Underline bool   // raw flags are written with underscores
 	NoForm    bool   // a raw switch that is false is written --no-x
@@ -39,6 +40,7 @@ type Dialect struct {
 
 	Env     map[string]string // of the server
 	Help    [][]string        // arguments that print every flag, the best first
+	Always  []string          // flags of every version: a help without them is only a page of it
 	Timeout time.Duration     // cap of a start
 	Idle    time.Duration     // of a start without any progress
 

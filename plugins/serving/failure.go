@@ -39,6 +39,9 @@ type Signature struct {
 	Last  bool
 	Trust Trust
 	Class core.FailureClass
+	// Remark says that the engine may make no more of the cause than a warning or a
+	// remark. Other signatures do not look at such lines; this one then suspects.
+	Remark bool
 	// OutOfMemory has its class decided by the phase in which it came.
 	OutOfMemory bool
 	// Traceback has its proof in the last line of the traceback that follows.
@@ -55,8 +58,9 @@ func (d *Dialect) diagnose(tail string) core.Diagnosis { return d.classify(tail,
 // line of proof the class is unknown.
 func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnosis {
 	lines := strings.Split(tail, "\n")
+	remarks := make([]bool, len(lines))
 	for i, text := range lines {
-		lines[i] = Message(text)
+		lines[i], remarks[i] = Message(text), remark(text)
 	}
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -68,7 +72,11 @@ func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnos
 			continue
 		}
 		for _, s := range signatures {
-			if s.Trust == Stuck && !running || !s.before(best) || !s.matches(lines, i) {
+			// The code that a traceback quotes names causes that did not come about.
+			if remarks[i] || i > 0 && frame(lines[i-1]) && !exception(text) {
+				s.Trust = max(s.Trust, Suspicious)
+			}
+			if remarks[i] && !s.Remark || s.Trust == Stuck && !running || !s.before(best) || !s.matches(lines, i) {
 				continue
 			}
 			best, at = s, i
@@ -91,6 +99,12 @@ func (d *Dialect) classify(tail string, running bool, phase string) core.Diagnos
 		out.Line = out.Line[:maxLine] + "…"
 	}
 	return out
+}
+
+// frame reports whether a line of a traceback says where the code in the next one
+// stands.
+func frame(text string) bool {
+	return strings.HasPrefix(text, `File "`) && strings.Contains(text, ", line ")
 }
 
 const maxLine = 500
@@ -182,13 +196,18 @@ func oomPhase(lines []string, at int, phase string) core.FailureClass {
 // exceptionAfter is the last line of the traceback that follows, "Error: why".
 func exceptionAfter(lines []string, at int) string {
 	for _, text := range lines[at+1 : min(len(lines), at+1+window)] {
-		name, _, ok := strings.Cut(text, ":")
-		if !ok {
-			name = text
-		}
-		if name != "" && !strings.ContainsAny(name, " /(\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) {
+		if exception(text) {
 			return text
 		}
 	}
 	return lines[at]
+}
+
+// exception recognises the line that ends a traceback, "Error: why".
+func exception(text string) bool {
+	name, _, ok := strings.Cut(text, ":")
+	if !ok {
+		name = text
+	}
+	return name != "" && !strings.ContainsAny(name, " /(\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception"))
 }

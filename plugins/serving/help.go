@@ -116,23 +116,23 @@ func HelpFlags(help string) map[string]bool {
 type helpCache struct {
 	mu    sync.Mutex
 	texts map[string]string
+	fails map[string]error // a help that cannot be had costs as long as one that can
 }
 
-// Help returns the text in which the engine of an origin lists its flags.
-func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) {
-	found, err := a.Probe(ctx, origin)
-	if err != nil {
-		return "", err
-	}
+// helpOf returns the text in which the engine of an origin lists its flags.
+func (a *Adapter) helpOf(ctx context.Context, origin core.Origin, version string) (string, error) {
 	command, err := a.d.command(origin)
 	if err != nil {
 		return "", err
 	}
-	key := strings.Join(command, " ") + "\x00" + origin.Image + "\x00" + found.Version
+	key := strings.Join(command, " ") + "\x00" + origin.Image + "\x00" + version
 	a.helps.mu.Lock()
 	defer a.helps.mu.Unlock()
 	if text, ok := a.helps.texts[key]; ok {
 		return text, nil
+	}
+	if err, ok := a.helps.fails[key]; ok {
+		return "", err
 	}
 	var last error
 	for _, args := range a.d.Help {
@@ -142,7 +142,7 @@ func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) 
 			text, err = a.inImage(ctx, origin, append(slices.Clone(command), args...))
 		}
 		cancel()
-		if len(HelpFlags(text)) >= fewestFlags {
+		if a.d.lists(HelpFlags(text)) {
 			if a.helps.texts == nil {
 				a.helps.texts = map[string]string{}
 			}
@@ -154,21 +154,18 @@ func (a *Adapter) Help(ctx context.Context, origin core.Origin) (string, error) 
 	if last == nil {
 		last = fmt.Errorf("%w: no flags in what it printed", core.ErrInvalid)
 	}
-	return "", fmt.Errorf("help of %s: %w", a.d.Name, last)
+	last = fmt.Errorf("help of %s: %w", a.d.Name, last)
+	if a.helps.fails == nil {
+		a.helps.fails = map[string]error{}
+	}
+	a.helps.fails[key] = last
+	return "", last
 }
 
-// Check compares the flags of a plan with what the engine of the origin prints for
-// --help on this machine. The command in front of the model is not checked.
-func (a *Adapter) Check(ctx context.Context, origin core.Origin, plan core.Plan) ([]Problem, error) {
-	help, err := a.Help(ctx, origin)
-	if err != nil {
-		return nil, err
-	}
-	var problems []Problem
-	for _, p := range plan.Processes {
-		problems = append(problems, CheckFlags(help, a.d.serverFlags(p.Argv, origin))...)
-	}
-	return problems, nil
+// lists reports whether a text with these flags is the whole help: a page of it
+// would make good flags look wrong.
+func (d *Dialect) lists(known map[string]bool) bool {
+	return len(known) >= fewestFlags && !slices.ContainsFunc(d.Always, func(flag string) bool { return !known[flag] })
 }
 
 // serverFlags cuts off the command, whose own flags ("-m", "--gpus") are not the

@@ -2,7 +2,9 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +18,14 @@ func (a *Adapter) probeImage(ctx context.Context, origin core.Origin) (core.Inst
 	program := containerProgram(origin)
 	ctx, cancel := context.WithTimeout(ctx, 2*versionLimit)
 	defer cancel()
-	digest, err := a.tool(ctx, program[0], append(program[1:], "image", "inspect", "--format", "{{index .RepoDigests 0}}", origin.Image)...)
-	if err != nil {
-		return core.Installation{}, fmt.Errorf("%w: image %s: %w; get it with: %s pull %s", core.ErrNotFound, origin.Image, err, strings.Join(program, " "), origin.Image)
+	// An image that was built here has an id and no digest of a registry.
+	const format = "{{if .RepoDigests}}{{index .RepoDigests 0}}{{else}}{{.Id}}{{end}}"
+	digest, err := a.tool(ctx, program[0], append(program[1:], "image", "inspect", "--format", format, origin.Image)...)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return core.Installation{}, fmt.Errorf("%w: there is no %s here, which runs the image %s", core.ErrNotFound, program[0], origin.Image)
+	case err != nil:
+		return core.Installation{}, fmt.Errorf("%w: image %s: %w; get it with: %s pull %s", errNoImage, origin.Image, err, strings.Join(program, " "), origin.Image)
 	}
 	out, err := a.inImage(ctx, origin, []string{"python3", "-c", a.versionScript()})
 	version, err := a.readVersion(out, "image "+origin.Image, err)
@@ -27,6 +34,9 @@ func (a *Adapter) probeImage(ctx context.Context, origin core.Origin) (core.Inst
 	}
 	return core.Installation{Version: version, Command: strings.TrimSpace(digest), Detail: strings.Join(program, " ") + "; " + a.gpus(ctx)}, nil
 }
+
+// errNoImage is core.ErrNotFound of an image that is not on this machine.
+var errNoImage = fmt.Errorf("%w", core.ErrNotFound)
 
 // inImage runs a short program in a container without network and GPU.
 func (a *Adapter) inImage(ctx context.Context, origin core.Origin, command []string) (string, error) {

@@ -59,9 +59,18 @@ func (a *Adapter) plan(req core.PlanRequest) (core.Plan, error) {
 	if d.ModelFlag != "" {
 		argv = append(argv, d.ModelFlag)
 	}
-	argv = append(argv, checkpoint)
-	if c.Revision != "" {
-		argv = d.pair(argv, "--revision", c.Revision)
+	served := d.servedModel(checkpoint)
+	switch {
+	case req.ModelPath == "":
+		argv = append(argv, checkpoint)
+		if c.Revision != "" {
+			argv = d.pair(argv, "--revision", c.Revision)
+		}
+	case d.NameFlag == "":
+		argv = append(argv, req.ModelPath)
+		served = d.servedModel(req.ModelPath)
+	default:
+		argv = d.pair(append(argv, req.ModelPath), d.NameFlag, checkpoint)
 	}
 	argv = append(argv, out.argv...)
 	var files []core.PlanFile
@@ -81,7 +90,7 @@ func (a *Adapter) plan(req core.PlanRequest) (core.Plan, error) {
 	}
 	return core.Plan{
 		Processes: []core.Process{{Name: "server", Argv: argv, Env: env, Files: files, GPUs: slices.Clone(req.GPUs)}},
-		Ready: core.ReadyRule{BaseURL: "http://" + net.JoinHostPort(host, strconv.Itoa(req.Port)), Model: d.servedModel(checkpoint),
+		Ready: core.ReadyRule{BaseURL: "http://" + net.JoinHostPort(host, strconv.Itoa(req.Port)), Model: served,
 			Timeout: d.Timeout, Idle: d.Idle},
 		SetupHints: hints(c, len(req.GPUs)),
 	}, nil
@@ -103,6 +112,8 @@ func (d *Dialect) environment(chosen map[string]string, gpus []string, contained
 		switch {
 		case SecretName(name):
 			return nil, fmt.Errorf("env %s: %w: a configuration is stored and shown; list the name under run.secrets", name, core.ErrInvalid)
+		case Patterns.String(value) != value:
+			return nil, fmt.Errorf("env %s: %w: its value looks like a secret, and a configuration is stored and shown; list the name under run.secrets", name, core.ErrInvalid)
 		case name == "CUDA_VISIBLE_DEVICES" && len(gpus) > 0:
 			return nil, fmt.Errorf("env %s: %w: the host allots the GPUs", name, core.ErrInvalid)
 		}

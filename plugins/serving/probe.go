@@ -59,7 +59,7 @@ func (a *Adapter) probe(ctx context.Context, origin core.Origin) (core.Installat
 	if err != nil {
 		return core.Installation{}, err
 	}
-	if origin.Version != "" && version != origin.Version {
+	if origin.Version != "" && !sameVersion(origin.Version, version) {
 		return core.Installation{}, fmt.Errorf("%w: version %s is installed (%s), the study wants %s: %s", core.ErrConflict, version, python, origin.Version, a.howTo())
 	}
 	return core.Installation{Version: version, Command: exe, Detail: python + "; " + a.gpus(ctx)}, nil
@@ -93,13 +93,24 @@ func (a *Adapter) readVersion(out, where string, err error) (string, error) {
 	}
 	switch {
 	case strings.Contains(out, "PackageNotFoundError"):
-		return "", fmt.Errorf("%w: %s has no package %s: %s", core.ErrNotFound, where, a.d.Package, a.howTo())
+		return "", fmt.Errorf("%w: %s has no package %s: %s", errNoPackage, where, a.d.Package, a.howTo())
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("%w: there is no interpreter %s: %s", core.ErrNotFound, where, a.howTo())
 	case err != nil:
 		return "", fmt.Errorf("version by %s: %w", where, err)
 	}
 	return "", fmt.Errorf("version by %s: %w: it printed none", where, core.ErrInvalid)
+}
+
+// errNoPackage is core.ErrNotFound of an interpreter that does not know the engine's
+// package.
+var errNoPackage = fmt.Errorf("%w", core.ErrNotFound)
+
+// sameVersion: who asks for 0.24.0 may be given 0.24.0+cu130, not the other way.
+func sameVersion(asked, installed string) bool {
+	release, _, _ := strings.Cut(installed, "+")
+	asked = strings.TrimPrefix(asked, "v")
+	return asked == installed || asked == release
 }
 
 // shebang is the interpreter of a script; "" for any other file. An env shebang
@@ -186,11 +197,15 @@ func parseGPUs(out string) []GPU {
 // machineFacts are the fields of a setup that the GPUs of a plan tell. They are
 // empty where no GPU can be seen, and hold no name where the GPUs differ.
 func (a *Adapter) machineFacts(ctx context.Context, plan core.Plan) map[string]core.Value {
-	facts := map[string]core.Value{}
 	gpus, err := a.GPUs(ctx)
 	if err != nil {
-		return facts
+		return map[string]core.Value{}
 	}
+	return factsOf(gpus, plan)
+}
+
+func factsOf(gpus []GPU, plan core.Plan) map[string]core.Value {
+	facts := map[string]core.Value{}
 	var used []GPU
 	for _, gpu := range gpus {
 		for _, p := range plan.Processes {

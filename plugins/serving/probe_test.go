@@ -58,6 +58,9 @@ func TestProbe(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
+	if _, err := demo().Probe(t.Context(), core.Origin{Version: "1.2.3+cu130"}); !errors.Is(err, core.ErrConflict) {
+		t.Errorf("another build: %v", err)
+	}
 	if _, err := demo().Probe(t.Context(), core.Origin{Version: "1.2.4"}); !errors.Is(err, core.ErrConflict) || !strings.Contains(err.Error(), "1.2.3 is installed") || !strings.Contains(err.Error(), "wants 1.2.4") {
 		t.Errorf("another version: %v", err)
 	}
@@ -164,10 +167,11 @@ printf 'usage: demo serve [-h]\n\noptions:\n  -h, --help            show\n  --a 
 	asked := filepath.Join(dir, "asked")
 	t.Setenv("LOG", asked)
 	engine := demo()
+	plan := core.Plan{Processes: []core.Process{{Argv: []string{"demo", "serve", "a/b", "--no-d", "--quant=8", "--zz"}}}}
 	for range 2 {
-		text, err := engine.Help(t.Context(), core.Origin{})
-		if err != nil || len(serving.HelpFlags(text)) != 9 {
-			t.Errorf("%d flags, %v", len(serving.HelpFlags(text)), err)
+		found, err := engine.Prepare(t.Context(), core.PrepareRequest{Plan: plan})
+		if err != nil || len(found.Flags) != 1 || found.Flags[0].Flag != "--zz" {
+			t.Errorf("%+v, %v", found, err)
 		}
 	}
 	lines, err := os.ReadFile(asked)

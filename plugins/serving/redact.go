@@ -68,8 +68,16 @@ func NewRedactor(secrets map[string]string) *Redactor {
 // URL, in base64 at each of the three places where it may begin, and in hex.
 func spellings(value string) []string {
 	out := []string{value, url.QueryEscape(value), url.PathEscape(value), hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value)))}
-	if quoted, err := json.Marshal(value); err == nil {
-		out = append(out, string(quoted[1:len(quoted)-1]))
+	// Python leaves a blank of an URL no plus and the signs of HTML as they are.
+	out = append(out, strings.ReplaceAll(url.QueryEscape(value), "+", "%20"))
+	for _, html := range []bool{true, false} {
+		var quoted strings.Builder
+		enc := json.NewEncoder(&quoted)
+		enc.SetEscapeHTML(html)
+		if enc.Encode(value) == nil {
+			text := strings.TrimSuffix(quoted.String(), "\n")
+			out = append(out, text[1:len(text)-1])
+		}
 	}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {

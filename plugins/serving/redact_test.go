@@ -32,6 +32,8 @@ func TestKnownValues(t *testing.T) {
 	for name, text := range map[string]string{
 		"plain":            "value " + canary + " here",
 		"json":             string(quoted),
+		"json of Python":   `{"a": "Can\"ary/7+<&>=é end"}`,
+		"query of Python":  "http://h/p?x=" + strings.ReplaceAll(url.QueryEscape(canary), "+", "%20"),
 		"query":            "http://h/p?x=" + url.QueryEscape(canary),
 		"path":             "http://h/" + url.PathEscape(canary),
 		"base64":           std.EncodeToString([]byte(canary)),

@@ -192,20 +192,47 @@ var (
 
 // Message is a log line without colours, process, time and level.
 func Message(text string) string {
+	_, message := cutPrefix(text)
+	return message
+}
+
+// cutPrefix parts a log line into what stands before its message, without colours,
+// and the message.
+func cutPrefix(text string) (prefix, message string) {
 	text = escapeCodes.ReplaceAllString(text, "")
 	// Of a progress bar that overwrites itself only the last state counts.
 	text = strings.TrimRight(text, "\r\n\t ")
 	if i := strings.LastIndexByte(text, '\r'); i >= 0 {
 		text = text[i+1:]
 	}
+	rest := text
 	for range 6 {
-		rest := linePrefix.ReplaceAllString(text, "")
-		if rest == text {
+		shorter := linePrefix.ReplaceAllString(rest, "")
+		if shorter == rest {
 			break
 		}
-		text = rest
+		rest = shorter
 	}
-	return strings.TrimSpace(text)
+	return text[:len(text)-len(rest)], strings.TrimSpace(rest)
+}
+
+var (
+	// The levels below an error, as the engines, TensorRT-LLM and glog write them.
+	remarkLevel = regexp.MustCompile(`\b(?:DEBUG|INFO|WARNING|WARN)\b|\[(?:V|I|W)\]|(?:^|\[)[IW]\d{4} `)
+	seriousMark = regexp.MustCompile(`\b(?:ERROR|CRITICAL|FATAL)\b|\[(?:E|F)\]|(?:^|\[)[EF]\d{4} `)
+	// Python's own warnings, "x.py:10: UserWarning: …", and glog's behind a rank,
+	// "[rank0]:[W1130 23:09:02 …".
+	pythonWarning = regexp.MustCompile(`^(?:\S+:\d+: )?[A-Za-z]*Warning: |^\[rank\d+\]:\[[IW]\d{4} `)
+)
+
+// remark reports whether a log line says of itself that it is no error. A line
+// without a level, as of a traceback, is none.
+func remark(text string) bool {
+	prefix, message := cutPrefix(text)
+	if seriousMark.MatchString(prefix) {
+		return false
+	}
+	return remarkLevel.MatchString(prefix) || pythonWarning.MatchString(message)
 }
 
 // PythonValue reads a value as Python prints it: 'x', "x", 1, 0.5, True, None.

@@ -22,6 +22,12 @@ func (s Signature) With(t Trust) Signature {
 	return s
 }
 
+// OrRemark lets a line that is a mere warning or remark prove it, too.
+func (s Signature) OrRemark() Signature {
+	s.Remark = true
+	return s
+}
+
 // shared is never changed.
 var shared = []Signature{
 	{Row: 1, All: []string{"CUDA out of memory. Tried to allocate"}, None: []string{"Capture cuda graph failed", "insufficient GPU memory"}, OutOfMemory: true},
@@ -49,6 +55,9 @@ var shared = []Signature{
 	Says(36, core.ModelNotFound, "CacheNotFound: Cache directory not found"),
 	Says(0, core.Download, "Max retries exceeded with url", "huggingface.co"),
 	Says(0, core.Download, "Read timed out", "huggingface.co"),
+	// The hub's client says so before it tries again.
+	Says(0, core.Download, "thrown while requesting ").With(Suspicious),
+	Says(0, core.Auth, "403 Client Error: Forbidden for url"),
 	Says(0, core.Download, "couldn't connect to", "huggingface.co"),
 	Says(0, core.Download, "Consistency check failed", "file should be of size"),
 	Says(0, core.Download, "429 Client Error"),
@@ -59,12 +68,13 @@ var shared = []Signature{
 	Says(38, core.PortInUse, "error while attempting to bind on address"),
 	Says(39, core.PortInUse, "EADDRINUSE"),
 
-	Says(42, core.Driver, "Error 803: system has unsupported display driver"),
-	Says(43, core.Driver, "Error 804: forward compatibility was attempted"),
-	Says(44, core.Driver, "Error 802: system not yet initialized"),
-	Says(0, core.Driver, "CUDA driver version is insufficient for CUDA runtime version"),
+	// torch says some of these in a UserWarning alone and goes on without a GPU.
+	Says(42, core.Driver, "Error 803: system has unsupported display driver").OrRemark(),
+	Says(43, core.Driver, "Error 804: forward compatibility was attempted").OrRemark(),
+	Says(44, core.Driver, "Error 802: system not yet initialized").OrRemark(),
+	Says(0, core.Driver, "CUDA driver version is insufficient for CUDA runtime version").OrRemark(),
 	Says(0, core.Driver, "no CUDA-capable device is detected"),
-	Says(0, core.Driver, "Found no NVIDIA driver on your system"),
+	Says(0, core.Driver, "Found no NVIDIA driver on your system").OrRemark(),
 	Says(45, core.Driver, "libcuda.so.1: cannot open shared object file"),
 	Says(46, core.Driver, "uncorrectable ECC error encountered").With(Hardware),
 	Says(47, core.Driver, "CUDA error: unspecified launch failure").With(Hardware),
@@ -76,8 +86,7 @@ var shared = []Signature{
 	Says(50, core.HostResources, "/dev/shm", "No space left on device"),
 	Says(0, core.HostResources, "Cannot allocate memory"),
 	Says(0, core.HostResources, "std::bad_alloc"),
-	// vLLM names this error in a warning of every start with a low limit.
-	{All: []string{"Too many open files"}, None: []string{"can cause fd limit errors"}, Class: core.HostResources},
+	Says(0, core.HostResources, "Too many open files"),
 	Says(0, core.HostResources, "Out of memory: Killed process"),
 	{All: []string{"No space left on device"}, None: []string{"/dev/shm"}, Class: core.DiskFull},
 	Says(0, core.DiskFull, "Not enough free disk space to download"),

@@ -27,7 +27,7 @@ func dialect() *serving.Dialect {
 		Install: "install it with: python3 -m venv DIR && DIR/bin/pip install 'sglang[all]'",
 		Images:  "lmsysorg/sglang",
 		Command: append([]string{"python3"}, module...), Module: module, Entrypoint: "python3", ImageCommand: module,
-		ModelFlag: "--model-path",
+		ModelFlag: "--model-path", NameFlag: "--served-model-name",
 		Reserved: map[string]string{
 			"nccl_port":            "the engine derives its other ports from the allotted one",
 			"log_level_http":       "the log is read by sweepbook",
@@ -47,7 +47,7 @@ func dialect() *serving.Dialect {
 			"crash_dump_folder":    "paths of one machine are no choice of a configuration",
 			"otlp_traces_endpoint": "where traces go is no choice of a configuration",
 		},
-		Help: [][]string{{"--help"}},
+		Help: [][]string{{"--help"}}, Always: []string{"--context-length", "--mem-fraction-static", "--port"},
 		// Compiling DeepGEMM kernels for the first time takes up to half an hour, much
 		// of it in silence.
 		Timeout: 60 * time.Minute, Idle: 20 * time.Minute,

@@ -18,6 +18,9 @@ func ShimMain([]string) int {
 	return 1
 }
 
+// FilteredShimMain does the same.
+func FilteredShimMain(args []string, _ NewFilter) int { return ShimMain(args) }
+
 // Start answers ErrUnsupported.
 func Start(context.Context, Spec) (*Process, error) { return nil, ErrUnsupported }
 

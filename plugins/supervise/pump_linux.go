@@ -18,6 +18,7 @@ type logPump struct {
 	pipe  *os.File
 	inode uint64
 	file  *boundedFile // nil discards
+	clean Filter       // nil lets all through
 	wake  chan struct{}
 	ended chan struct{} // the writer is through
 
@@ -32,8 +33,8 @@ type logPump struct {
 
 // startPump opens the log and returns the descriptor of the pipe's write end,
 // which is for the server alone: the caller closes it once the server has it.
-func startPump(path string, limits LogLimits) (*logPump, int, error) {
-	l := &logPump{wake: make(chan struct{}, 1), ended: make(chan struct{})}
+func startPump(path string, limits LogLimits, clean Filter) (*logPump, int, error) {
+	l := &logPump{clean: clean, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	if path != "" {
 		file, err := newBoundedFile(path, limits)
 		if err != nil {
@@ -85,20 +86,27 @@ func (l *logPump) read() {
 
 func (l *logPump) write() {
 	defer close(l.ended)
-	var batch []byte
+	var raw []byte
 	var owed int64 // bytes that a failed write dropped, to be stated before anything else
-	for range l.wake {
+	for {
+		quiet := l.wait()
 		for {
 			l.mu.Lock()
-			batch, l.pending = l.pending, batch[:0]
+			raw, l.pending = l.pending, raw[:0]
 			overflow, eof := l.overflow, l.eof
 			l.overflow = 0
 			l.mu.Unlock()
+			idle := len(raw) == 0
+			batch := l.cleaned(raw, eof || quiet && idle)
+			quiet = false
 			if len(batch) == 0 && overflow == 0 && owed == 0 {
 				if eof {
 					return
 				}
-				break
+				if idle {
+					break
+				}
+				continue // an unended line is kept back
 			}
 			n := 0
 			err := l.state(owed)
@@ -127,6 +135,39 @@ func (l *logPump) write() {
 			}
 		}
 	}
+}
+
+// quietTime is how long an unended line may be kept back: no secret is written in
+// two parts so far from each other, and a line of dots is a sign of life.
+const quietTime = 20 * time.Second
+
+// wait returns when there is something to do; true where nothing came for long.
+func (l *logPump) wait() bool {
+	if l.clean == nil {
+		<-l.wake
+		return false
+	}
+	timer := time.NewTimer(quietTime)
+	defer timer.Stop()
+	select {
+	case <-l.wake:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// cleaned passes output through the filter. What comes out counts as what was
+// received, so that only what was lost differs from what is on file.
+func (l *logPump) cleaned(raw []byte, last bool) []byte {
+	if l.clean == nil {
+		return raw
+	}
+	batch := l.clean(raw, last)
+	l.mu.Lock()
+	l.received += int64(len(batch) - len(raw))
+	l.mu.Unlock()
+	return batch
 }
 
 // state writes into the file how many bytes are missing at this place.

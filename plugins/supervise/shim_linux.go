@@ -34,6 +34,7 @@ const (
 // shim is the state of one supervised server.
 type shim struct {
 	spec   Spec
+	filter NewFilter
 	status *json.Encoder
 	pump   *logPump
 	cgroup *cgroup
@@ -50,7 +51,10 @@ type shim struct {
 // pipe, starts the server, and returns when nothing of the server is left. The
 // result is an exit code for os.Exit; 0 means that the tree is gone, whatever
 // the server's own code was.
-func ShimMain(args []string) int {
+func ShimMain(args []string) int { return FilteredShimMain(args, nil) }
+
+// FilteredShimMain is ShimMain with a filter between the server and its log.
+func FilteredShimMain(args []string, filter NewFilter) int {
 	if len(args) > 0 || !isPipe(controlFD) || !isPipe(statusFD) {
 		fmt.Fprintln(os.Stderr, "sweepbook: shim: this command is run by sweepbook itself, not by hand")
 		return 2
@@ -72,7 +76,7 @@ func ShimMain(args []string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 
 	control := gob.NewDecoder(os.NewFile(controlFD, "control pipe"))
-	s := &shim{status: json.NewEncoder(os.NewFile(statusFD, "status pipe")), code: -1}
+	s := &shim{filter: filter, status: json.NewEncoder(os.NewFile(statusFD, "status pipe")), code: -1}
 	var first command
 	if err := control.Decode(&first); err != nil || first.Spec == nil {
 		return 1 // the run died before it said what to start
@@ -129,7 +133,11 @@ func (s *shim) launch() error {
 		return fmt.Errorf("start server: %w", err)
 	}
 	defer func() { _ = null.Close() }() // only read
-	pump, output, err := startPump(s.spec.LogPath, s.spec.Log)
+	var clean Filter
+	if s.filter != nil {
+		clean = s.filter(s.spec.secrets())
+	}
+	pump, output, err := startPump(s.spec.LogPath, s.spec.Log, clean)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,8 @@ type Spec struct {
 	// no regular file, as a terminal, is written through without bounds; "" discards.
 	LogPath string
 	Log     LogLimits // bounds of that file
+	// Secrets name entries of Env whose values the shim's filter keeps out of the log.
+	Secrets []string
 
 	// Marker is one environment entry, "SWEEPBOOK_LAUNCH=<launch id>", that the
 	// server and all it forks carry. It must be unique to the launch: recovery

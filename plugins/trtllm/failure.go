@@ -27,8 +27,8 @@ func signatures() []serving.Signature {
 
 		says(62, core.Crash, "Executor loop crashed on this rank; hard-killing all"),
 		says(63, core.Crash, "Encountered an error in forwardSync function"),
-		says(67, core.Hang, "No free slots").With(serving.Stuck),
-		{Row: 68, All: []string{"Refreshed the MPI local session"}, Last: true, Trust: serving.Stuck, Class: core.Hang},
-		{Row: 68, All: []string{"rank", "GPU"}, Last: true, Trust: serving.Stuck, Class: core.Hang},
+		says(67, core.Hang, "No free slots").With(serving.Stuck).OrRemark(),
+		{Row: 68, All: []string{"Refreshed the MPI local session"}, Last: true, Trust: serving.Stuck, Remark: true, Class: core.Hang},
+		{Row: 68, All: []string{"rank", "GPU"}, Last: true, Trust: serving.Stuck, Remark: true, Class: core.Hang},
 	}
 }

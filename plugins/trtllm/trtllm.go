@@ -38,6 +38,7 @@ func dialect() *serving.Dialect {
 			"otlp_traces_endpoint":        "where traces go is no choice of a configuration",
 		},
 		Help:    [][]string{{"serve", "--help"}, {"--help"}},
+		Always:  []string{"--max_batch_size", "--max_num_tokens", "--port"},
 		Timeout: 60 * time.Minute, Idle: 15 * time.Minute,
 		ServedModel: servedModel, Read: read, Signatures: signatures(),
 	}

@@ -11,14 +11,14 @@ func signatures() []serving.Signature {
 	return []serving.Signature{
 		says(2, core.GPUDirty, "Free memory on device", "on startup is less than desired GPU memory utilization"),
 		says(3, core.OOMKV, "No available memory for the cache blocks"),
-		says(3, core.OOMKV, "Available KV cache memory: -"),
+		says(3, core.OOMKV, "Available KV cache memory: -").OrRemark(),
 		says(4, core.OOMKV, "To serve at least one request with the model", "KV cache is needed"),
 		says(5, core.OOMKV, "is larger than the maximum number of tokens that can be stored in KV cache"),
 
 		says(21, core.BadArgument, "VLLM_PORT", "appears to be a URI"),
 		says(22, core.BadArgument, "KeyError: 'embed_tokens.weight'"),
 		says(22, core.BadArgument, "assert hidden_states.shape[-1] == input_embeds.shape[-1]"),
-		{Row: 23, All: []string{"Loading drafter model"}, After: "WorkerProc failed to start", Trust: serving.Suspicious, Class: core.BadArgument},
+		{Row: 23, All: []string{"Loading drafter model"}, After: "WorkerProc failed to start", Trust: serving.Suspicious, Remark: true, Class: core.BadArgument},
 		{Row: 24, All: []string{"AssertionError"}, Exact: true, Before: "draft", Trust: serving.Suspicious, Class: core.BadArgument},
 		says(37, core.BadArgument, "default chat template is no longer allowed"),
 		says(0, core.BadArgument, "User-specified max_model_len"),
@@ -43,7 +43,7 @@ func signatures() []serving.Signature {
 		wraps(57, "WorkerProc hit an exception."),
 		wraps(57, "WorkerProc failed to start."),
 		wraps(58, "MQLLMEngine is already dead, terminating server process"),
-		says(64, core.Hang, "No available shared memory broadcast block found in 60 seconds").With(serving.Stuck),
+		says(64, core.Hang, "No available shared memory broadcast block found in 60 seconds").With(serving.Stuck).OrRemark(),
 		says(69, core.StartupTimeout, "TimeoutError", "ngine").With(serving.Suspicious),
 	}
 }

@@ -42,3 +42,23 @@ func TestResolved(t *testing.T) {
 		t.Errorf("version %q", ready.Version)
 	}
 }
+
+// Lines of a newer version: what depends on the GPU and what was found in the
+// compile cache.
+func TestStartsOfNewerVersions(t *testing.T) {
+	server := enginetest.NewServer(t, "demo/m-8B")
+	for log, want := range map[string]core.Knobs{
+		"0.24-warm.log": {
+			"context_len": core.Number(4096), "dtype": core.String("bfloat16"), "tp": core.Number(1), "kv_cache_dtype": core.String("auto"),
+			"max_batched_tokens": core.Number(8192), "chunked_prefill": core.Bool(true), "max_cudagraph_capture_size": core.Number(512),
+			"attention_backend": core.String("FLASH_ATTN"), "kv_cache_tokens": core.Number(814368), "compile_cache": core.String("warm"),
+		},
+		"0.24-debug.log":    {"max_num_seqs": core.Number(1024), "max_batched_tokens": core.Number(8192)},
+		"0.24-aot-only.log": {"attention_backend": core.String("TRITON_ATTN"), "compile_cache": core.String("warm")},
+		"0.24-cold.log":     {"compile_cache": core.String("cold")},
+	} {
+		t.Run(log, func(t *testing.T) {
+			servingtest.WantKnobs(t, want, servingtest.ReadStart(t, vllm.New(), "testdata/starts/"+log, server.URL, server.Model).Resolved)
+		})
+	}
+}

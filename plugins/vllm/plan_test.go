@@ -118,6 +118,11 @@ func TestRefusals(t *testing.T) {
 		servingtest.Knob("brand_new", core.Missing(), "no value"),
 		servingtest.Knob("brand_new", core.Unlimited(), "unlimited"),
 		servingtest.Knob("brand_new", text("a\nb"), "line break"),
+		servingtest.Knob("brand_new", text("hf_abcdefghijklmnopqrstuvwx"), "looks like a secret"),
+		servingtest.Knob("hf_overrides", text(`{"api_key":"canary"}`), "looks like a secret"),
+		change("a proxy with a password", func(r *core.PlanRequest) {
+			r.Config.Env = map[string]string{"HTTPS_PROXY": "http://me:word@proxy:1"}
+		}, "HTTPS_PROXY", "looks like a secret"),
 		servingtest.Knob("brand new", num(1), "letters, digits"),
 		servingtest.Knob("port", num(8000), "the host allots"),
 		servingtest.Knob("host", text("0.0.0.0"), "the host allots"),

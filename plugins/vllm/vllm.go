@@ -25,7 +25,7 @@ func dialect() *serving.Dialect {
 		Install: "install it with: python3 -m venv DIR && DIR/bin/pip install vllm",
 		Images:  "vllm/vllm-openai",
 		Command: []string{"vllm", "serve"}, Entrypoint: "vllm", ImageCommand: []string{"serve"},
-		Join: true, NoForm: true,
+		Join: true, NoForm: true, NameFlag: "--served-model-name",
 		Reserved: map[string]string{
 			"uds":                         "the server is asked over TCP",
 			"root_path":                   "the server is asked directly",
@@ -49,7 +49,7 @@ func dialect() *serving.Dialect {
 			"enable_server_load_tracking": "it changes what is measured",
 		},
 		Env:  map[string]string{"VLLM_NO_USAGE_STATS": "1"},
-		Help: [][]string{{"--help=all"}, {"--help"}},
+		Help: [][]string{{"--help=all"}, {"--help"}}, Always: []string{"--max-model-len", "--tensor-parallel-size", "--gpu-memory-utilization", "--port"},
 		// A large model that compiles its kernels for the first time takes most of this.
 		Timeout: 40 * time.Minute, Idle: 10 * time.Minute,
 		Read: read, Ask: ask, Signatures: signatures(),
@@ -60,9 +60,13 @@ var (
 	serverVersion = regexp.MustCompile(`vLLM API server version v?([0-9][0-9A-Za-z.+-]*)`)
 	engineConfig  = regexp.MustCompile(`Initializing a V\d+ LLM engine \(v?([^)]*)\) with config: (.*)`)
 	batchedTokens = regexp.MustCompile(`max_num_batched_tokens\s*=\s*(\d+)`)
-	cacheTokens   = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
-	attention     = regexp.MustCompile(`Using ([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
-	cacheInfo     = regexp.MustCompile(`(?m)^vllm:cache_config_info\{([^}]*)\}`)
+	// Of max_num_seqs only the log of VLLM_LOGGING_LEVEL=DEBUG tells the default.
+	defaulted   = regexp.MustCompile(`Defaulting (max_num_seqs|max_num_batched_tokens) to (\d+)`)
+	cacheTokens = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
+	// "Using FLASH_ATTN attention backend out of potential backends: …" in newer versions.
+	attention    = regexp.MustCompile(`Using (?:AttentionBackendEnum\.)?([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
+	largestGraph = regexp.MustCompile(`["']max_cudagraph_capture_size["']: (\d+)`)
+	cacheInfo    = regexp.MustCompile(`(?m)^vllm:cache_config_info\{([^}]*)\}`)
 )
 
 // configNames are the names in the line of the engine's configuration that are
@@ -95,12 +99,20 @@ func read(line string, r *serving.Report) {
 				r.Set(flag, v)
 			}
 		}
+		if m := largestGraph.FindStringSubmatch(m[2]); m != nil {
+			r.Set("max_cudagraph_capture_size", serving.Amount(m[1]))
+		}
 		return
 	}
 	if strings.Contains(line, "hunked prefill is enabled") {
+		// Newer versions say it in this line alone.
+		r.Set("enable_chunked_prefill", core.Bool(true))
 		if m := batchedTokens.FindStringSubmatch(line); m != nil {
 			r.Set("max_num_batched_tokens", serving.Amount(m[1]))
 		}
+	}
+	if m := defaulted.FindStringSubmatch(line); m != nil {
+		r.Set(m[1], serving.Amount(m[2]))
 	}
 	if m := cacheTokens.FindStringSubmatch(line); m != nil {
 		r.Set("kv_cache_tokens", serving.Amount(m[1]))
@@ -111,7 +123,7 @@ func read(line string, r *serving.Report) {
 	switch {
 	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"):
 		r.Loaded()
-	case strings.Contains(line, "Directly load the compiled graph"):
+	case strings.Contains(line, "Directly load the compiled graph"), strings.Contains(line, "Directly load AOT compilation"):
 		r.CompileCache(true)
 	case strings.Contains(line, "Compiling a graph for"):
 		r.CompileCache(false)

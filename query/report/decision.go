@@ -244,6 +244,7 @@ func (b *builder) manyLoadsOn(workload string) bool {
 
 // voidNotice names a first row that may not decide.
 func (b *builder) voidNotice() {
+	b.acceptedNotice()
 	if b.voided == nil {
 		return
 	}
@@ -253,6 +254,19 @@ func (b *builder) voidNotice() {
 		t = t.plain(fmt.Sprintf(" The best sound trial is #%s with %s; it stands in its place.", b.winner.number, withUnit(b.winner.single, b.unit())))
 	}
 	b.add(block{notice: t})
+}
+
+// acceptedNotice names what the study accepts of the audit: a decision may then
+// rest on what is not so elsewhere.
+func (b *builder) acceptedNotice() {
+	if b.def == nil || len(b.def.Accept) == 0 {
+		return
+	}
+	var rules []string
+	for _, id := range b.def.Accept {
+		rules = append(rules, strings.TrimSpace(id+" "+b.opt.RuleTitles[id]))
+	}
+	b.add(block{notice: strongText("The study accepts " + strings.Join(rules, ", ") + ". ").plain("What the audit says by it bars no figure of this report.")})
 }
 
 // hardNotice says when the audit doubts the figures that the decision rests on.

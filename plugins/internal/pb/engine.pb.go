@@ -857,7 +857,10 @@ type PlanRequest struct {
 	// GPU UUIDs or indexes; empty is none.
 	Gpus []string `protobuf:"bytes,5,rep,name=gpus,proto3" json:"gpus,omitempty"`
 	// Private folder of the launch.
-	WorkDir       string `protobuf:"bytes,6,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
+	WorkDir string `protobuf:"bytes,6,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
+	// Folder that is loaded in place of the checkpoint and served under its name;
+	// empty loads it by name.
+	ModelPath     string `protobuf:"bytes,7,opt,name=model_path,json=modelPath,proto3" json:"model_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -930,6 +933,13 @@ func (x *PlanRequest) GetGpus() []string {
 func (x *PlanRequest) GetWorkDir() string {
 	if x != nil {
 		return x.WorkDir
+	}
+	return ""
+}
+
+func (x *PlanRequest) GetModelPath() string {
+	if x != nil {
+		return x.ModelPath
 	}
 	return ""
 }
@@ -1264,6 +1274,289 @@ func (x *ReadyRule) GetIdleNs() int64 {
 	return 0
 }
 
+// PrepareRequest is a plan that was not started yet.
+type PrepareRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it was made from.
+	Request *PlanRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// The plan.
+	Plan          *Plan `protobuf:"bytes,2,opt,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrepareRequest) Reset() {
+	*x = PrepareRequest{}
+	mi := &file_engine_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrepareRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrepareRequest) ProtoMessage() {}
+
+func (x *PrepareRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engine_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrepareRequest.ProtoReflect.Descriptor instead.
+func (*PrepareRequest) Descriptor() ([]byte, []int) {
+	return file_engine_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *PrepareRequest) GetRequest() *PlanRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *PrepareRequest) GetPlan() *Plan {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// PrepareResponse is what is known of a plan before its launch.
+type PrepareResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Fields of the trials that it would be launched for ("engine_version", "gpu").
+	Facts map[string]*Value `protobuf:"bytes,1,rep,name=facts,proto3" json:"facts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// All that was looked for, missing or not.
+	Needs []*Need `protobuf:"bytes,2,rep,name=needs,proto3" json:"needs,omitempty"`
+	// Flags that the engine of this machine will refuse.
+	Flags []*BadFlag `protobuf:"bytes,3,rep,name=flags,proto3" json:"flags,omitempty"`
+	// What could not be looked at; lines for people.
+	Notes         []string `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrepareResponse) Reset() {
+	*x = PrepareResponse{}
+	mi := &file_engine_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrepareResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrepareResponse) ProtoMessage() {}
+
+func (x *PrepareResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_engine_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrepareResponse.ProtoReflect.Descriptor instead.
+func (*PrepareResponse) Descriptor() ([]byte, []int) {
+	return file_engine_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *PrepareResponse) GetFacts() map[string]*Value {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *PrepareResponse) GetNeeds() []*Need {
+	if x != nil {
+		return x.Needs
+	}
+	return nil
+}
+
+func (x *PrepareResponse) GetFlags() []*BadFlag {
+	if x != nil {
+		return x.Flags
+	}
+	return nil
+}
+
+func (x *PrepareResponse) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+// Need is one thing that a launch needs.
+type Need struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "engine", "image", "model".
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Name of the model or image.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Where it is, or in which revision or digest; empty is missing.
+	Found string `protobuf:"bytes,3,opt,name=found,proto3" json:"found,omitempty"`
+	// What is missing and what to do about it; a line for people.
+	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
+	// Command that gets it, which the host runs; empty where there is none.
+	Fetch []string `protobuf:"bytes,5,rep,name=fetch,proto3" json:"fetch,omitempty"`
+	// Environment of that command beside the host's allow-list.
+	Env map[string]string `protobuf:"bytes,6,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What to do where access is refused; a line for people.
+	Denied        string `protobuf:"bytes,7,opt,name=denied,proto3" json:"denied,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Need) Reset() {
+	*x = Need{}
+	mi := &file_engine_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Need) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Need) ProtoMessage() {}
+
+func (x *Need) ProtoReflect() protoreflect.Message {
+	mi := &file_engine_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Need.ProtoReflect.Descriptor instead.
+func (*Need) Descriptor() ([]byte, []int) {
+	return file_engine_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Need) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Need) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Need) GetFound() string {
+	if x != nil {
+		return x.Found
+	}
+	return ""
+}
+
+func (x *Need) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *Need) GetFetch() []string {
+	if x != nil {
+		return x.Fetch
+	}
+	return nil
+}
+
+func (x *Need) GetEnv() map[string]string {
+	if x != nil {
+		return x.Env
+	}
+	return nil
+}
+
+func (x *Need) GetDenied() string {
+	if x != nil {
+		return x.Denied
+	}
+	return ""
+}
+
+// BadFlag is a flag of a command that an engine does not take.
+type BadFlag struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it stands in the command, without its value.
+	Flag string `protobuf:"bytes,1,opt,name=flag,proto3" json:"flag,omitempty"`
+	// What is wrong; a line for people.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BadFlag) Reset() {
+	*x = BadFlag{}
+	mi := &file_engine_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BadFlag) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BadFlag) ProtoMessage() {}
+
+func (x *BadFlag) ProtoReflect() protoreflect.Message {
+	mi := &file_engine_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BadFlag.ProtoReflect.Descriptor instead.
+func (*BadFlag) Descriptor() ([]byte, []int) {
+	return file_engine_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *BadFlag) GetFlag() string {
+	if x != nil {
+		return x.Flag
+	}
+	return ""
+}
+
+func (x *BadFlag) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // LaunchRequest hands a started server to its engine.
 type LaunchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1279,7 +1572,7 @@ type LaunchRequest struct {
 
 func (x *LaunchRequest) Reset() {
 	*x = LaunchRequest{}
-	mi := &file_engine_proto_msgTypes[14]
+	mi := &file_engine_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1584,7 @@ func (x *LaunchRequest) String() string {
 func (*LaunchRequest) ProtoMessage() {}
 
 func (x *LaunchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[14]
+	mi := &file_engine_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1597,7 @@ func (x *LaunchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaunchRequest.ProtoReflect.Descriptor instead.
 func (*LaunchRequest) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{14}
+	return file_engine_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LaunchRequest) GetPlan() *Plan {
@@ -1343,7 +1636,7 @@ type LaunchResponse struct {
 
 func (x *LaunchResponse) Reset() {
 	*x = LaunchResponse{}
-	mi := &file_engine_proto_msgTypes[15]
+	mi := &file_engine_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1648,7 @@ func (x *LaunchResponse) String() string {
 func (*LaunchResponse) ProtoMessage() {}
 
 func (x *LaunchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[15]
+	mi := &file_engine_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1661,7 @@ func (x *LaunchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaunchResponse.ProtoReflect.Descriptor instead.
 func (*LaunchResponse) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{15}
+	return file_engine_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LaunchResponse) GetEvent() isLaunchResponse_Event {
@@ -1447,7 +1740,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_engine_proto_msgTypes[16]
+	mi := &file_engine_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1752,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[16]
+	mi := &file_engine_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1765,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{16}
+	return file_engine_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Progress) GetPhase() string {
@@ -1524,7 +1817,7 @@ type Ready struct {
 
 func (x *Ready) Reset() {
 	*x = Ready{}
-	mi := &file_engine_proto_msgTypes[17]
+	mi := &file_engine_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1536,7 +1829,7 @@ func (x *Ready) String() string {
 func (*Ready) ProtoMessage() {}
 
 func (x *Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[17]
+	mi := &file_engine_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1549,7 +1842,7 @@ func (x *Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ready.ProtoReflect.Descriptor instead.
 func (*Ready) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{17}
+	return file_engine_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Ready) GetBaseUrl() string {
@@ -1608,7 +1901,7 @@ type LaunchFailure struct {
 
 func (x *LaunchFailure) Reset() {
 	*x = LaunchFailure{}
-	mi := &file_engine_proto_msgTypes[18]
+	mi := &file_engine_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1913,7 @@ func (x *LaunchFailure) String() string {
 func (*LaunchFailure) ProtoMessage() {}
 
 func (x *LaunchFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[18]
+	mi := &file_engine_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1926,7 @@ func (x *LaunchFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaunchFailure.ProtoReflect.Descriptor instead.
 func (*LaunchFailure) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{18}
+	return file_engine_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LaunchFailure) GetFailureClass() string {
@@ -1677,7 +1970,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_engine_proto_msgTypes[19]
+	mi := &file_engine_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1689,7 +1982,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[19]
+	mi := &file_engine_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1995,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{19}
+	return file_engine_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Workload) GetName() string {
@@ -1790,7 +2083,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_engine_proto_msgTypes[20]
+	mi := &file_engine_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +2095,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[20]
+	mi := &file_engine_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +2108,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{20}
+	return file_engine_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Load) GetConcurrency() *Value {
@@ -1889,7 +2182,7 @@ type BenchmarkRequest struct {
 
 func (x *BenchmarkRequest) Reset() {
 	*x = BenchmarkRequest{}
-	mi := &file_engine_proto_msgTypes[21]
+	mi := &file_engine_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2194,7 @@ func (x *BenchmarkRequest) String() string {
 func (*BenchmarkRequest) ProtoMessage() {}
 
 func (x *BenchmarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[21]
+	mi := &file_engine_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2207,7 @@ func (x *BenchmarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkRequest.ProtoReflect.Descriptor instead.
 func (*BenchmarkRequest) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{21}
+	return file_engine_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *BenchmarkRequest) GetTrial() string {
@@ -2002,7 +2295,7 @@ type BenchmarkResponse struct {
 
 func (x *BenchmarkResponse) Reset() {
 	*x = BenchmarkResponse{}
-	mi := &file_engine_proto_msgTypes[22]
+	mi := &file_engine_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2307,7 @@ func (x *BenchmarkResponse) String() string {
 func (*BenchmarkResponse) ProtoMessage() {}
 
 func (x *BenchmarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[22]
+	mi := &file_engine_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2320,7 @@ func (x *BenchmarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkResponse.ProtoReflect.Descriptor instead.
 func (*BenchmarkResponse) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{22}
+	return file_engine_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *BenchmarkResponse) GetEvent() isBenchmarkResponse_Event {
@@ -2100,7 +2393,7 @@ type SampleBatch struct {
 
 func (x *SampleBatch) Reset() {
 	*x = SampleBatch{}
-	mi := &file_engine_proto_msgTypes[23]
+	mi := &file_engine_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +2405,7 @@ func (x *SampleBatch) String() string {
 func (*SampleBatch) ProtoMessage() {}
 
 func (x *SampleBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[23]
+	mi := &file_engine_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +2418,7 @@ func (x *SampleBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleBatch.ProtoReflect.Descriptor instead.
 func (*SampleBatch) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{23}
+	return file_engine_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SampleBatch) GetSamples() []*Sample {
@@ -2173,7 +2466,7 @@ type Sample struct {
 
 func (x *Sample) Reset() {
 	*x = Sample{}
-	mi := &file_engine_proto_msgTypes[24]
+	mi := &file_engine_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2478,7 @@ func (x *Sample) String() string {
 func (*Sample) ProtoMessage() {}
 
 func (x *Sample) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[24]
+	mi := &file_engine_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2491,7 @@ func (x *Sample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sample.ProtoReflect.Descriptor instead.
 func (*Sample) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{24}
+	return file_engine_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Sample) GetIndex() int64 {
@@ -2303,7 +2596,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_engine_proto_msgTypes[25]
+	mi := &file_engine_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2608,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[25]
+	mi := &file_engine_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2621,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{25}
+	return file_engine_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Summary) GetFigures() map[string]*Value {
@@ -2353,7 +2646,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_engine_proto_msgTypes[26]
+	mi := &file_engine_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2658,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[26]
+	mi := &file_engine_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2671,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{26}
+	return file_engine_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StopRequest) GetBaseUrl() string {
@@ -2411,7 +2704,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_engine_proto_msgTypes[27]
+	mi := &file_engine_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2716,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[27]
+	mi := &file_engine_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2729,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{27}
+	return file_engine_proto_rawDescGZIP(), []int{31}
 }
 
 // DiagnoseRequest is what is left of a failed server.
@@ -2454,7 +2747,7 @@ type DiagnoseRequest struct {
 
 func (x *DiagnoseRequest) Reset() {
 	*x = DiagnoseRequest{}
-	mi := &file_engine_proto_msgTypes[28]
+	mi := &file_engine_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2466,7 +2759,7 @@ func (x *DiagnoseRequest) String() string {
 func (*DiagnoseRequest) ProtoMessage() {}
 
 func (x *DiagnoseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[28]
+	mi := &file_engine_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2479,7 +2772,7 @@ func (x *DiagnoseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseRequest.ProtoReflect.Descriptor instead.
 func (*DiagnoseRequest) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{28}
+	return file_engine_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DiagnoseRequest) GetLogTail() []byte {
@@ -2516,7 +2809,7 @@ type DiagnoseResponse struct {
 
 func (x *DiagnoseResponse) Reset() {
 	*x = DiagnoseResponse{}
-	mi := &file_engine_proto_msgTypes[29]
+	mi := &file_engine_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2528,7 +2821,7 @@ func (x *DiagnoseResponse) String() string {
 func (*DiagnoseResponse) ProtoMessage() {}
 
 func (x *DiagnoseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engine_proto_msgTypes[29]
+	mi := &file_engine_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2541,7 +2834,7 @@ func (x *DiagnoseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseResponse.ProtoReflect.Descriptor instead.
 func (*DiagnoseResponse) Descriptor() ([]byte, []int) {
-	return file_engine_proto_rawDescGZIP(), []int{29}
+	return file_engine_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DiagnoseResponse) GetFailureClass() string {
@@ -2609,14 +2902,16 @@ const file_engine_proto_rawDesc = "" +
 	"\rProbeResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x18\n" +
 	"\acommand\x18\x02 \x01(\tR\acommand\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xce\x01\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"\xed\x01\n" +
 	"\vPlanRequest\x123\n" +
 	"\x06config\x18\x01 \x01(\v2\x1b.sweepbook.engine.v1.ConfigR\x06config\x123\n" +
 	"\x06origin\x18\x02 \x01(\v2\x1b.sweepbook.engine.v1.OriginR\x06origin\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x04 \x01(\x05R\x04port\x12\x12\n" +
 	"\x04gpus\x18\x05 \x03(\tR\x04gpus\x12\x19\n" +
-	"\bwork_dir\x18\x06 \x01(\tR\aworkDir\"=\n" +
+	"\bwork_dir\x18\x06 \x01(\tR\aworkDir\x12\x1d\n" +
+	"\n" +
+	"model_path\x18\a \x01(\tR\tmodelPath\"=\n" +
 	"\fPlanResponse\x12-\n" +
 	"\x04plan\x18\x01 \x01(\v2\x19.sweepbook.engine.v1.PlanR\x04plan\"\x9f\x02\n" +
 	"\x04Plan\x12:\n" +
@@ -2645,7 +2940,33 @@ const file_engine_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1d\n" +
 	"\n" +
 	"timeout_ns\x18\x03 \x01(\x03R\ttimeoutNs\x12\x17\n" +
-	"\aidle_ns\x18\x04 \x01(\x03R\x06idleNs\"m\n" +
+	"\aidle_ns\x18\x04 \x01(\x03R\x06idleNs\"{\n" +
+	"\x0ePrepareRequest\x12:\n" +
+	"\arequest\x18\x01 \x01(\v2 .sweepbook.engine.v1.PlanRequestR\arequest\x12-\n" +
+	"\x04plan\x18\x02 \x01(\v2\x19.sweepbook.engine.v1.PlanR\x04plan\"\xa9\x02\n" +
+	"\x0fPrepareResponse\x12E\n" +
+	"\x05facts\x18\x01 \x03(\v2/.sweepbook.engine.v1.PrepareResponse.FactsEntryR\x05facts\x12/\n" +
+	"\x05needs\x18\x02 \x03(\v2\x19.sweepbook.engine.v1.NeedR\x05needs\x122\n" +
+	"\x05flags\x18\x03 \x03(\v2\x1c.sweepbook.engine.v1.BadFlagR\x05flags\x12\x14\n" +
+	"\x05notes\x18\x04 \x03(\tR\x05notes\x1aT\n" +
+	"\n" +
+	"FactsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x120\n" +
+	"\x05value\x18\x02 \x01(\v2\x1a.sweepbook.engine.v1.ValueR\x05value:\x028\x01\"\xfa\x01\n" +
+	"\x04Need\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05found\x18\x03 \x01(\tR\x05found\x12\x18\n" +
+	"\aproblem\x18\x04 \x01(\tR\aproblem\x12\x14\n" +
+	"\x05fetch\x18\x05 \x03(\tR\x05fetch\x124\n" +
+	"\x03env\x18\x06 \x03(\v2\".sweepbook.engine.v1.Need.EnvEntryR\x03env\x12\x16\n" +
+	"\x06denied\x18\a \x01(\tR\x06denied\x1a6\n" +
+	"\bEnvEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"1\n" +
+	"\aBadFlag\x12\x12\n" +
+	"\x04flag\x18\x01 \x01(\tR\x04flag\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"m\n" +
 	"\rLaunchRequest\x12-\n" +
 	"\x04plan\x18\x01 \x01(\v2\x19.sweepbook.engine.v1.PlanR\x04plan\x12\x12\n" +
 	"\x04pids\x18\x02 \x03(\x03R\x04pids\x12\x19\n" +
@@ -2782,11 +3103,12 @@ const file_engine_proto_rawDesc = "" +
 	"\n" +
 	"OUTCOME_OK\x10\x01\x12\x12\n" +
 	"\x0eOUTCOME_FAILED\x10\x02\x12\x16\n" +
-	"\x12OUTCOME_INCOMPLETE\x10\x032\xd2\x04\n" +
+	"\x12OUTCOME_INCOMPLETE\x10\x032\xa8\x05\n" +
 	"\rEngineService\x12K\n" +
 	"\x04Info\x12 .sweepbook.engine.v1.InfoRequest\x1a!.sweepbook.engine.v1.InfoResponse\x12N\n" +
 	"\x05Probe\x12!.sweepbook.engine.v1.ProbeRequest\x1a\".sweepbook.engine.v1.ProbeResponse\x12K\n" +
-	"\x04Plan\x12 .sweepbook.engine.v1.PlanRequest\x1a!.sweepbook.engine.v1.PlanResponse\x12S\n" +
+	"\x04Plan\x12 .sweepbook.engine.v1.PlanRequest\x1a!.sweepbook.engine.v1.PlanResponse\x12T\n" +
+	"\aPrepare\x12#.sweepbook.engine.v1.PrepareRequest\x1a$.sweepbook.engine.v1.PrepareResponse\x12S\n" +
 	"\x06Launch\x12\".sweepbook.engine.v1.LaunchRequest\x1a#.sweepbook.engine.v1.LaunchResponse0\x01\x12\\\n" +
 	"\tBenchmark\x12%.sweepbook.engine.v1.BenchmarkRequest\x1a&.sweepbook.engine.v1.BenchmarkResponse0\x01\x12K\n" +
 	"\x04Stop\x12 .sweepbook.engine.v1.StopRequest\x1a!.sweepbook.engine.v1.StopResponse\x12W\n" +
@@ -2805,7 +3127,7 @@ func file_engine_proto_rawDescGZIP() []byte {
 }
 
 var file_engine_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_engine_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_engine_proto_goTypes = []any{
 	(Special)(0),              // 0: sweepbook.engine.v1.Special
 	(ValueType)(0),            // 1: sweepbook.engine.v1.ValueType
@@ -2824,35 +3146,41 @@ var file_engine_proto_goTypes = []any{
 	(*Process)(nil),           // 14: sweepbook.engine.v1.Process
 	(*PlanFile)(nil),          // 15: sweepbook.engine.v1.PlanFile
 	(*ReadyRule)(nil),         // 16: sweepbook.engine.v1.ReadyRule
-	(*LaunchRequest)(nil),     // 17: sweepbook.engine.v1.LaunchRequest
-	(*LaunchResponse)(nil),    // 18: sweepbook.engine.v1.LaunchResponse
-	(*Progress)(nil),          // 19: sweepbook.engine.v1.Progress
-	(*Ready)(nil),             // 20: sweepbook.engine.v1.Ready
-	(*LaunchFailure)(nil),     // 21: sweepbook.engine.v1.LaunchFailure
-	(*Workload)(nil),          // 22: sweepbook.engine.v1.Workload
-	(*Load)(nil),              // 23: sweepbook.engine.v1.Load
-	(*BenchmarkRequest)(nil),  // 24: sweepbook.engine.v1.BenchmarkRequest
-	(*BenchmarkResponse)(nil), // 25: sweepbook.engine.v1.BenchmarkResponse
-	(*SampleBatch)(nil),       // 26: sweepbook.engine.v1.SampleBatch
-	(*Sample)(nil),            // 27: sweepbook.engine.v1.Sample
-	(*Summary)(nil),           // 28: sweepbook.engine.v1.Summary
-	(*StopRequest)(nil),       // 29: sweepbook.engine.v1.StopRequest
-	(*StopResponse)(nil),      // 30: sweepbook.engine.v1.StopResponse
-	(*DiagnoseRequest)(nil),   // 31: sweepbook.engine.v1.DiagnoseRequest
-	(*DiagnoseResponse)(nil),  // 32: sweepbook.engine.v1.DiagnoseResponse
-	nil,                       // 33: sweepbook.engine.v1.Config.KnobsEntry
-	nil,                       // 34: sweepbook.engine.v1.Config.EnvEntry
-	nil,                       // 35: sweepbook.engine.v1.Plan.SetupHintsEntry
-	nil,                       // 36: sweepbook.engine.v1.Process.EnvEntry
-	nil,                       // 37: sweepbook.engine.v1.Ready.ResolvedEntry
-	nil,                       // 38: sweepbook.engine.v1.Ready.FactsEntry
-	nil,                       // 39: sweepbook.engine.v1.Workload.ParamsEntry
-	nil,                       // 40: sweepbook.engine.v1.Summary.FiguresEntry
+	(*PrepareRequest)(nil),    // 17: sweepbook.engine.v1.PrepareRequest
+	(*PrepareResponse)(nil),   // 18: sweepbook.engine.v1.PrepareResponse
+	(*Need)(nil),              // 19: sweepbook.engine.v1.Need
+	(*BadFlag)(nil),           // 20: sweepbook.engine.v1.BadFlag
+	(*LaunchRequest)(nil),     // 21: sweepbook.engine.v1.LaunchRequest
+	(*LaunchResponse)(nil),    // 22: sweepbook.engine.v1.LaunchResponse
+	(*Progress)(nil),          // 23: sweepbook.engine.v1.Progress
+	(*Ready)(nil),             // 24: sweepbook.engine.v1.Ready
+	(*LaunchFailure)(nil),     // 25: sweepbook.engine.v1.LaunchFailure
+	(*Workload)(nil),          // 26: sweepbook.engine.v1.Workload
+	(*Load)(nil),              // 27: sweepbook.engine.v1.Load
+	(*BenchmarkRequest)(nil),  // 28: sweepbook.engine.v1.BenchmarkRequest
+	(*BenchmarkResponse)(nil), // 29: sweepbook.engine.v1.BenchmarkResponse
+	(*SampleBatch)(nil),       // 30: sweepbook.engine.v1.SampleBatch
+	(*Sample)(nil),            // 31: sweepbook.engine.v1.Sample
+	(*Summary)(nil),           // 32: sweepbook.engine.v1.Summary
+	(*StopRequest)(nil),       // 33: sweepbook.engine.v1.StopRequest
+	(*StopResponse)(nil),      // 34: sweepbook.engine.v1.StopResponse
+	(*DiagnoseRequest)(nil),   // 35: sweepbook.engine.v1.DiagnoseRequest
+	(*DiagnoseResponse)(nil),  // 36: sweepbook.engine.v1.DiagnoseResponse
+	nil,                       // 37: sweepbook.engine.v1.Config.KnobsEntry
+	nil,                       // 38: sweepbook.engine.v1.Config.EnvEntry
+	nil,                       // 39: sweepbook.engine.v1.Plan.SetupHintsEntry
+	nil,                       // 40: sweepbook.engine.v1.Process.EnvEntry
+	nil,                       // 41: sweepbook.engine.v1.PrepareResponse.FactsEntry
+	nil,                       // 42: sweepbook.engine.v1.Need.EnvEntry
+	nil,                       // 43: sweepbook.engine.v1.Ready.ResolvedEntry
+	nil,                       // 44: sweepbook.engine.v1.Ready.FactsEntry
+	nil,                       // 45: sweepbook.engine.v1.Workload.ParamsEntry
+	nil,                       // 46: sweepbook.engine.v1.Summary.FiguresEntry
 }
 var file_engine_proto_depIdxs = []int32{
 	0,  // 0: sweepbook.engine.v1.Value.special:type_name -> sweepbook.engine.v1.Special
-	33, // 1: sweepbook.engine.v1.Config.knobs:type_name -> sweepbook.engine.v1.Config.KnobsEntry
-	34, // 2: sweepbook.engine.v1.Config.env:type_name -> sweepbook.engine.v1.Config.EnvEntry
+	37, // 1: sweepbook.engine.v1.Config.knobs:type_name -> sweepbook.engine.v1.Config.KnobsEntry
+	38, // 2: sweepbook.engine.v1.Config.env:type_name -> sweepbook.engine.v1.Config.EnvEntry
 	8,  // 3: sweepbook.engine.v1.InfoResponse.knobs:type_name -> sweepbook.engine.v1.KnobInfo
 	1,  // 4: sweepbook.engine.v1.KnobInfo.type:type_name -> sweepbook.engine.v1.ValueType
 	3,  // 5: sweepbook.engine.v1.KnobInfo.default_value:type_name -> sweepbook.engine.v1.Value
@@ -2862,61 +3190,70 @@ var file_engine_proto_depIdxs = []int32{
 	13, // 9: sweepbook.engine.v1.PlanResponse.plan:type_name -> sweepbook.engine.v1.Plan
 	14, // 10: sweepbook.engine.v1.Plan.processes:type_name -> sweepbook.engine.v1.Process
 	16, // 11: sweepbook.engine.v1.Plan.ready:type_name -> sweepbook.engine.v1.ReadyRule
-	35, // 12: sweepbook.engine.v1.Plan.setup_hints:type_name -> sweepbook.engine.v1.Plan.SetupHintsEntry
-	36, // 13: sweepbook.engine.v1.Process.env:type_name -> sweepbook.engine.v1.Process.EnvEntry
+	39, // 12: sweepbook.engine.v1.Plan.setup_hints:type_name -> sweepbook.engine.v1.Plan.SetupHintsEntry
+	40, // 13: sweepbook.engine.v1.Process.env:type_name -> sweepbook.engine.v1.Process.EnvEntry
 	15, // 14: sweepbook.engine.v1.Process.files:type_name -> sweepbook.engine.v1.PlanFile
-	13, // 15: sweepbook.engine.v1.LaunchRequest.plan:type_name -> sweepbook.engine.v1.Plan
-	19, // 16: sweepbook.engine.v1.LaunchResponse.progress:type_name -> sweepbook.engine.v1.Progress
-	20, // 17: sweepbook.engine.v1.LaunchResponse.ready:type_name -> sweepbook.engine.v1.Ready
-	21, // 18: sweepbook.engine.v1.LaunchResponse.failure:type_name -> sweepbook.engine.v1.LaunchFailure
-	37, // 19: sweepbook.engine.v1.Ready.resolved:type_name -> sweepbook.engine.v1.Ready.ResolvedEntry
-	3,  // 20: sweepbook.engine.v1.Ready.load_s:type_name -> sweepbook.engine.v1.Value
-	38, // 21: sweepbook.engine.v1.Ready.facts:type_name -> sweepbook.engine.v1.Ready.FactsEntry
-	3,  // 22: sweepbook.engine.v1.Workload.input_len:type_name -> sweepbook.engine.v1.Value
-	3,  // 23: sweepbook.engine.v1.Workload.output_len:type_name -> sweepbook.engine.v1.Value
-	3,  // 24: sweepbook.engine.v1.Workload.ignore_eos:type_name -> sweepbook.engine.v1.Value
-	3,  // 25: sweepbook.engine.v1.Workload.turns:type_name -> sweepbook.engine.v1.Value
-	39, // 26: sweepbook.engine.v1.Workload.params:type_name -> sweepbook.engine.v1.Workload.ParamsEntry
-	3,  // 27: sweepbook.engine.v1.Load.concurrency:type_name -> sweepbook.engine.v1.Value
-	3,  // 28: sweepbook.engine.v1.Load.request_rate:type_name -> sweepbook.engine.v1.Value
-	3,  // 29: sweepbook.engine.v1.Load.burstiness:type_name -> sweepbook.engine.v1.Value
-	3,  // 30: sweepbook.engine.v1.Load.num_prompts:type_name -> sweepbook.engine.v1.Value
-	3,  // 31: sweepbook.engine.v1.Load.duration_s:type_name -> sweepbook.engine.v1.Value
-	3,  // 32: sweepbook.engine.v1.Load.seed:type_name -> sweepbook.engine.v1.Value
-	4,  // 33: sweepbook.engine.v1.BenchmarkRequest.config:type_name -> sweepbook.engine.v1.Config
-	22, // 34: sweepbook.engine.v1.BenchmarkRequest.workload:type_name -> sweepbook.engine.v1.Workload
-	23, // 35: sweepbook.engine.v1.BenchmarkRequest.load:type_name -> sweepbook.engine.v1.Load
-	26, // 36: sweepbook.engine.v1.BenchmarkResponse.samples:type_name -> sweepbook.engine.v1.SampleBatch
-	19, // 37: sweepbook.engine.v1.BenchmarkResponse.progress:type_name -> sweepbook.engine.v1.Progress
-	28, // 38: sweepbook.engine.v1.BenchmarkResponse.summary:type_name -> sweepbook.engine.v1.Summary
-	27, // 39: sweepbook.engine.v1.SampleBatch.samples:type_name -> sweepbook.engine.v1.Sample
-	2,  // 40: sweepbook.engine.v1.Sample.outcome:type_name -> sweepbook.engine.v1.Outcome
-	40, // 41: sweepbook.engine.v1.Summary.figures:type_name -> sweepbook.engine.v1.Summary.FiguresEntry
-	3,  // 42: sweepbook.engine.v1.Config.KnobsEntry.value:type_name -> sweepbook.engine.v1.Value
-	3,  // 43: sweepbook.engine.v1.Plan.SetupHintsEntry.value:type_name -> sweepbook.engine.v1.Value
-	3,  // 44: sweepbook.engine.v1.Ready.ResolvedEntry.value:type_name -> sweepbook.engine.v1.Value
-	3,  // 45: sweepbook.engine.v1.Ready.FactsEntry.value:type_name -> sweepbook.engine.v1.Value
-	3,  // 46: sweepbook.engine.v1.Workload.ParamsEntry.value:type_name -> sweepbook.engine.v1.Value
-	3,  // 47: sweepbook.engine.v1.Summary.FiguresEntry.value:type_name -> sweepbook.engine.v1.Value
-	6,  // 48: sweepbook.engine.v1.EngineService.Info:input_type -> sweepbook.engine.v1.InfoRequest
-	9,  // 49: sweepbook.engine.v1.EngineService.Probe:input_type -> sweepbook.engine.v1.ProbeRequest
-	11, // 50: sweepbook.engine.v1.EngineService.Plan:input_type -> sweepbook.engine.v1.PlanRequest
-	17, // 51: sweepbook.engine.v1.EngineService.Launch:input_type -> sweepbook.engine.v1.LaunchRequest
-	24, // 52: sweepbook.engine.v1.EngineService.Benchmark:input_type -> sweepbook.engine.v1.BenchmarkRequest
-	29, // 53: sweepbook.engine.v1.EngineService.Stop:input_type -> sweepbook.engine.v1.StopRequest
-	31, // 54: sweepbook.engine.v1.EngineService.Diagnose:input_type -> sweepbook.engine.v1.DiagnoseRequest
-	7,  // 55: sweepbook.engine.v1.EngineService.Info:output_type -> sweepbook.engine.v1.InfoResponse
-	10, // 56: sweepbook.engine.v1.EngineService.Probe:output_type -> sweepbook.engine.v1.ProbeResponse
-	12, // 57: sweepbook.engine.v1.EngineService.Plan:output_type -> sweepbook.engine.v1.PlanResponse
-	18, // 58: sweepbook.engine.v1.EngineService.Launch:output_type -> sweepbook.engine.v1.LaunchResponse
-	25, // 59: sweepbook.engine.v1.EngineService.Benchmark:output_type -> sweepbook.engine.v1.BenchmarkResponse
-	30, // 60: sweepbook.engine.v1.EngineService.Stop:output_type -> sweepbook.engine.v1.StopResponse
-	32, // 61: sweepbook.engine.v1.EngineService.Diagnose:output_type -> sweepbook.engine.v1.DiagnoseResponse
-	55, // [55:62] is the sub-list for method output_type
-	48, // [48:55] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	11, // 15: sweepbook.engine.v1.PrepareRequest.request:type_name -> sweepbook.engine.v1.PlanRequest
+	13, // 16: sweepbook.engine.v1.PrepareRequest.plan:type_name -> sweepbook.engine.v1.Plan
+	41, // 17: sweepbook.engine.v1.PrepareResponse.facts:type_name -> sweepbook.engine.v1.PrepareResponse.FactsEntry
+	19, // 18: sweepbook.engine.v1.PrepareResponse.needs:type_name -> sweepbook.engine.v1.Need
+	20, // 19: sweepbook.engine.v1.PrepareResponse.flags:type_name -> sweepbook.engine.v1.BadFlag
+	42, // 20: sweepbook.engine.v1.Need.env:type_name -> sweepbook.engine.v1.Need.EnvEntry
+	13, // 21: sweepbook.engine.v1.LaunchRequest.plan:type_name -> sweepbook.engine.v1.Plan
+	23, // 22: sweepbook.engine.v1.LaunchResponse.progress:type_name -> sweepbook.engine.v1.Progress
+	24, // 23: sweepbook.engine.v1.LaunchResponse.ready:type_name -> sweepbook.engine.v1.Ready
+	25, // 24: sweepbook.engine.v1.LaunchResponse.failure:type_name -> sweepbook.engine.v1.LaunchFailure
+	43, // 25: sweepbook.engine.v1.Ready.resolved:type_name -> sweepbook.engine.v1.Ready.ResolvedEntry
+	3,  // 26: sweepbook.engine.v1.Ready.load_s:type_name -> sweepbook.engine.v1.Value
+	44, // 27: sweepbook.engine.v1.Ready.facts:type_name -> sweepbook.engine.v1.Ready.FactsEntry
+	3,  // 28: sweepbook.engine.v1.Workload.input_len:type_name -> sweepbook.engine.v1.Value
+	3,  // 29: sweepbook.engine.v1.Workload.output_len:type_name -> sweepbook.engine.v1.Value
+	3,  // 30: sweepbook.engine.v1.Workload.ignore_eos:type_name -> sweepbook.engine.v1.Value
+	3,  // 31: sweepbook.engine.v1.Workload.turns:type_name -> sweepbook.engine.v1.Value
+	45, // 32: sweepbook.engine.v1.Workload.params:type_name -> sweepbook.engine.v1.Workload.ParamsEntry
+	3,  // 33: sweepbook.engine.v1.Load.concurrency:type_name -> sweepbook.engine.v1.Value
+	3,  // 34: sweepbook.engine.v1.Load.request_rate:type_name -> sweepbook.engine.v1.Value
+	3,  // 35: sweepbook.engine.v1.Load.burstiness:type_name -> sweepbook.engine.v1.Value
+	3,  // 36: sweepbook.engine.v1.Load.num_prompts:type_name -> sweepbook.engine.v1.Value
+	3,  // 37: sweepbook.engine.v1.Load.duration_s:type_name -> sweepbook.engine.v1.Value
+	3,  // 38: sweepbook.engine.v1.Load.seed:type_name -> sweepbook.engine.v1.Value
+	4,  // 39: sweepbook.engine.v1.BenchmarkRequest.config:type_name -> sweepbook.engine.v1.Config
+	26, // 40: sweepbook.engine.v1.BenchmarkRequest.workload:type_name -> sweepbook.engine.v1.Workload
+	27, // 41: sweepbook.engine.v1.BenchmarkRequest.load:type_name -> sweepbook.engine.v1.Load
+	30, // 42: sweepbook.engine.v1.BenchmarkResponse.samples:type_name -> sweepbook.engine.v1.SampleBatch
+	23, // 43: sweepbook.engine.v1.BenchmarkResponse.progress:type_name -> sweepbook.engine.v1.Progress
+	32, // 44: sweepbook.engine.v1.BenchmarkResponse.summary:type_name -> sweepbook.engine.v1.Summary
+	31, // 45: sweepbook.engine.v1.SampleBatch.samples:type_name -> sweepbook.engine.v1.Sample
+	2,  // 46: sweepbook.engine.v1.Sample.outcome:type_name -> sweepbook.engine.v1.Outcome
+	46, // 47: sweepbook.engine.v1.Summary.figures:type_name -> sweepbook.engine.v1.Summary.FiguresEntry
+	3,  // 48: sweepbook.engine.v1.Config.KnobsEntry.value:type_name -> sweepbook.engine.v1.Value
+	3,  // 49: sweepbook.engine.v1.Plan.SetupHintsEntry.value:type_name -> sweepbook.engine.v1.Value
+	3,  // 50: sweepbook.engine.v1.PrepareResponse.FactsEntry.value:type_name -> sweepbook.engine.v1.Value
+	3,  // 51: sweepbook.engine.v1.Ready.ResolvedEntry.value:type_name -> sweepbook.engine.v1.Value
+	3,  // 52: sweepbook.engine.v1.Ready.FactsEntry.value:type_name -> sweepbook.engine.v1.Value
+	3,  // 53: sweepbook.engine.v1.Workload.ParamsEntry.value:type_name -> sweepbook.engine.v1.Value
+	3,  // 54: sweepbook.engine.v1.Summary.FiguresEntry.value:type_name -> sweepbook.engine.v1.Value
+	6,  // 55: sweepbook.engine.v1.EngineService.Info:input_type -> sweepbook.engine.v1.InfoRequest
+	9,  // 56: sweepbook.engine.v1.EngineService.Probe:input_type -> sweepbook.engine.v1.ProbeRequest
+	11, // 57: sweepbook.engine.v1.EngineService.Plan:input_type -> sweepbook.engine.v1.PlanRequest
+	17, // 58: sweepbook.engine.v1.EngineService.Prepare:input_type -> sweepbook.engine.v1.PrepareRequest
+	21, // 59: sweepbook.engine.v1.EngineService.Launch:input_type -> sweepbook.engine.v1.LaunchRequest
+	28, // 60: sweepbook.engine.v1.EngineService.Benchmark:input_type -> sweepbook.engine.v1.BenchmarkRequest
+	33, // 61: sweepbook.engine.v1.EngineService.Stop:input_type -> sweepbook.engine.v1.StopRequest
+	35, // 62: sweepbook.engine.v1.EngineService.Diagnose:input_type -> sweepbook.engine.v1.DiagnoseRequest
+	7,  // 63: sweepbook.engine.v1.EngineService.Info:output_type -> sweepbook.engine.v1.InfoResponse
+	10, // 64: sweepbook.engine.v1.EngineService.Probe:output_type -> sweepbook.engine.v1.ProbeResponse
+	12, // 65: sweepbook.engine.v1.EngineService.Plan:output_type -> sweepbook.engine.v1.PlanResponse
+	18, // 66: sweepbook.engine.v1.EngineService.Prepare:output_type -> sweepbook.engine.v1.PrepareResponse
+	22, // 67: sweepbook.engine.v1.EngineService.Launch:output_type -> sweepbook.engine.v1.LaunchResponse
+	29, // 68: sweepbook.engine.v1.EngineService.Benchmark:output_type -> sweepbook.engine.v1.BenchmarkResponse
+	34, // 69: sweepbook.engine.v1.EngineService.Stop:output_type -> sweepbook.engine.v1.StopResponse
+	36, // 70: sweepbook.engine.v1.EngineService.Diagnose:output_type -> sweepbook.engine.v1.DiagnoseResponse
+	63, // [63:71] is the sub-list for method output_type
+	55, // [55:63] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_engine_proto_init() }
@@ -2930,24 +3267,24 @@ func file_engine_proto_init() {
 		(*Value_Boolean)(nil),
 		(*Value_Special)(nil),
 	}
-	file_engine_proto_msgTypes[15].OneofWrappers = []any{
+	file_engine_proto_msgTypes[19].OneofWrappers = []any{
 		(*LaunchResponse_Progress)(nil),
 		(*LaunchResponse_Ready)(nil),
 		(*LaunchResponse_Failure)(nil),
 	}
-	file_engine_proto_msgTypes[22].OneofWrappers = []any{
+	file_engine_proto_msgTypes[26].OneofWrappers = []any{
 		(*BenchmarkResponse_Samples)(nil),
 		(*BenchmarkResponse_Progress)(nil),
 		(*BenchmarkResponse_Summary)(nil),
 	}
-	file_engine_proto_msgTypes[24].OneofWrappers = []any{}
+	file_engine_proto_msgTypes[28].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engine_proto_rawDesc), len(file_engine_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   38,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -55,6 +55,7 @@ const (
 	EngineService_Info_FullMethodName      = "/sweepbook.engine.v1.EngineService/Info"
 	EngineService_Probe_FullMethodName     = "/sweepbook.engine.v1.EngineService/Probe"
 	EngineService_Plan_FullMethodName      = "/sweepbook.engine.v1.EngineService/Plan"
+	EngineService_Prepare_FullMethodName   = "/sweepbook.engine.v1.EngineService/Prepare"
 	EngineService_Launch_FullMethodName    = "/sweepbook.engine.v1.EngineService/Launch"
 	EngineService_Benchmark_FullMethodName = "/sweepbook.engine.v1.EngineService/Benchmark"
 	EngineService_Stop_FullMethodName      = "/sweepbook.engine.v1.EngineService/Stop"
@@ -76,6 +77,10 @@ type EngineServiceClient interface {
 	// gives the same answer for the same request. A knob that the engine cannot
 	// express is INVALID_ARGUMENT with the knob's name in the message.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
+	// Prepare looks, before any GPU is held, whether a plan can be started here: the
+	// engine, its image, the checkpoint, the flags. It starts no server and fetches
+	// nothing; what is missing is no error. May be UNIMPLEMENTED.
+	Prepare(ctx context.Context, in *PrepareRequest, opts ...grpc.CallOption) (*PrepareResponse, error)
 	// Launch watches a server that the host has started from the plan until it is
 	// ready and proves that it is ours. The stream is any number of progress
 	// events, then exactly one ready or failure, then the end.
@@ -125,6 +130,16 @@ func (c *engineServiceClient) Plan(ctx context.Context, in *PlanRequest, opts ..
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PlanResponse)
 	err := c.cc.Invoke(ctx, EngineService_Plan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *engineServiceClient) Prepare(ctx context.Context, in *PrepareRequest, opts ...grpc.CallOption) (*PrepareResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PrepareResponse)
+	err := c.cc.Invoke(ctx, EngineService_Prepare_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +219,10 @@ type EngineServiceServer interface {
 	// gives the same answer for the same request. A knob that the engine cannot
 	// express is INVALID_ARGUMENT with the knob's name in the message.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
+	// Prepare looks, before any GPU is held, whether a plan can be started here: the
+	// engine, its image, the checkpoint, the flags. It starts no server and fetches
+	// nothing; what is missing is no error. May be UNIMPLEMENTED.
+	Prepare(context.Context, *PrepareRequest) (*PrepareResponse, error)
 	// Launch watches a server that the host has started from the plan until it is
 	// ready and proves that it is ours. The stream is any number of progress
 	// events, then exactly one ready or failure, then the end.
@@ -237,6 +256,9 @@ func (UnimplementedEngineServiceServer) Probe(context.Context, *ProbeRequest) (*
 }
 func (UnimplementedEngineServiceServer) Plan(context.Context, *PlanRequest) (*PlanResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Plan not implemented")
+}
+func (UnimplementedEngineServiceServer) Prepare(context.Context, *PrepareRequest) (*PrepareResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Prepare not implemented")
 }
 func (UnimplementedEngineServiceServer) Launch(*LaunchRequest, grpc.ServerStreamingServer[LaunchResponse]) error {
 	return status.Error(codes.Unimplemented, "method Launch not implemented")
@@ -325,6 +347,24 @@ func _EngineService_Plan_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _EngineService_Prepare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PrepareRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EngineServiceServer).Prepare(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EngineService_Prepare_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EngineServiceServer).Prepare(ctx, req.(*PrepareRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _EngineService_Launch_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(LaunchRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -401,6 +441,10 @@ var EngineService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Plan",
 			Handler:    _EngineService_Plan_Handler,
+		},
+		{
+			MethodName: "Prepare",
+			Handler:    _EngineService_Prepare_Handler,
 		},
 		{
 			MethodName: "Stop",

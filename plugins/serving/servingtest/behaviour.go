@@ -35,6 +35,7 @@ func Behaviour(t *testing.T, engine *serving.Adapter, fake Fake) {
 	t.Run("stalls", b.stalls)
 	t.Run("cancelled", b.cancelled)
 	t.Run("flags", b.flags)
+	t.Run("prepare", b.prepare)
 }
 
 type behaviour struct {
@@ -171,13 +172,20 @@ func (b behaviour) fails(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			req := b.request(tc.fault, tc.knobs)
+			req := b.request("", tc.knobs)
 			req.Host, req.Port, req.WorkDir = "127.0.0.1", FreePort(t), t.TempDir()
 			plan, err := b.engine.Plan(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan.Ready.Idle = 800 * time.Millisecond
+			if tc.fault != "" {
+				// Not by the configuration, which may hold no key.
+				plan.Processes[0].Env[FaultEnv] = tc.fault
+			}
+			plan.Ready.Idle = 10 * time.Second
+			if tc.fault == NeverReady || strings.HasPrefix(tc.fault, "hang:") {
+				plan.Ready.Idle = 800 * time.Millisecond
+			}
 			p := StartPlan(t, plan, req.WorkDir)
 			_, err = b.engine.Launch(t.Context(), p.Request(), nil)
 			var launch *core.LaunchError
@@ -382,7 +390,7 @@ func (b behaviour) cancelled(t *testing.T) {
 
 // What the engine's own --help lists decides before anything is started.
 func (b behaviour) flags(t *testing.T) {
-	check := func(knobs core.Knobs) []serving.Problem {
+	check := func(knobs core.Knobs) []core.BadFlag {
 		t.Helper()
 		req := b.request("", knobs)
 		req.Host, req.Port = "127.0.0.1", 21000
@@ -390,17 +398,17 @@ func (b behaviour) flags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		problems, err := b.engine.Check(t.Context(), b.origin(), plan)
+		found, err := b.engine.Prepare(t.Context(), core.PrepareRequest{PlanRequest: req, Plan: plan})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return problems
+		return found.Flags
 	}
 	if got := check(nil); len(got) != 0 {
 		t.Errorf("a plain command: %v", got)
 	}
 	got := check(core.Knobs{"made_up_elsewhere": core.Number(1)})
-	if len(got) != 1 || !strings.Contains(got[0].String(), "no such flag") {
+	if len(got) != 1 || !strings.Contains(got[0].Text, "no such flag") {
 		t.Errorf("a flag that only a description mentions: %v", got)
 	}
 	if got := check(core.Knobs{"kv_cache_dtyp": core.String("fp8"), "stream_intervall": core.Number(2)}); len(got) != 2 {
