@@ -12,25 +12,27 @@ import (
 // Options say which columns of an answer become what. The zero Options choose:
 // see FromAnswer.
 type Options struct {
-	Title string   // "" is the query
-	Value string   // column that is drawn
-	X     string   // ordered column to draw it over; "-" for bars where a curve would be chosen
-	Label []string // columns that name a bar or a line
+	Kind     Kind     // "" and AutoKind choose
+	Title    string   // "" says what is drawn
+	Value    string   // column that is drawn
+	X        string   // column to draw it over or against; "-" for bars where a curve would be chosen
+	Label    []string // columns that name a bar or a line
+	Point    string   // column that is written at the points of a frontier or scatter
+	Baseline string   // label of the bar that the others are compared with
+	Limit    *Limit   // of the value or of x
+	Notes    []string // further ones, for the footer
 	// Format, Width and Height are as in Figure.
 	Format        Format
 	Width, Height int
 }
 
-// Draw is FromAnswer and then Lines or Bar.
+// Draw is FromAnswer and then Render.
 func Draw(a *query.Answer, opt Options) ([]byte, error) {
 	f, err := FromAnswer(a, opt)
 	if err != nil {
 		return nil, err
 	}
-	if f.X != "" {
-		return Lines(f)
-	}
-	return Bar(f)
+	return Render(f)
 }
 
 // FromAnswer makes a figure of an answer's rows. The value is the ranked one, of
@@ -39,42 +41,98 @@ func Draw(a *query.Answer, opt Options) ([]byte, error) {
 // columns in which rows differ. Rows with role baseline are marked, and so are
 // rows with findings: those of the column findings, and those that the answer says
 // touch its figures ([query.Options.Marks] for show). An answer without rows is ErrNothing; an unknown column an
-// error that names those there are.
+// error that names those there are, and so is one that the kind of chart needs and the
+// answer lacks.
 func FromAnswer(a *query.Answer, opt Options) (Figure, error) {
 	if len(a.Rows) == 0 {
 		return Figure{}, fmt.Errorf("%w: no trial answers %q", ErrNothing, a.Query)
 	}
-	d := &reader{a: a}
+	d := &reader{a: a, opt: opt}
+	if opt.Kind == "" || opt.Kind == AutoKind {
+		d.opt.Kind = Choose(a, opt)
+	}
+	if err := d.checkLimit(); err != nil {
+		return Figure{}, err
+	}
+	f := Figure{Kind: d.opt.Kind, Title: opt.Title, Query: strings.Join(strings.Fields(a.Query), " "), From: a.History, Trials: d.trials(),
+		Notes: append(slices.Clone(opt.Notes), Accounting(a)...), Format: opt.Format, Width: opt.Width, Height: opt.Height}
+	if d.opt.Kind.FromSamples() {
+		return Figure{}, fmt.Errorf("a chart of kind %s: %w: it is made of single requests, see FromRequests", d.opt.Kind, core.ErrInvalid)
+	}
+	if d.opt.Kind == FrontierKind || d.opt.Kind == ScatterKind {
+		return f, d.cloud(&f)
+	}
 	value, err := d.valueColumn(opt.Value)
 	if err != nil {
 		return Figure{}, err
 	}
-	x, err := d.xColumn(opt.X, value)
-	if err != nil {
-		return Figure{}, err
-	}
-	labels, err := d.labelColumns(opt.Label, value, x)
-	if err != nil {
-		return Figure{}, err
-	}
 	col := a.Columns[value]
-	f := Figure{Title: opt.Title, Value: col.Name, Unit: col.Unit, Better: col.Better, Query: a.Query, From: a.History,
-		Notes: Accounting(a), Format: opt.Format, Width: opt.Width, Height: opt.Height}
-	if f.Title == "" {
-		f.Title = strings.Join(strings.Fields(a.Query), " ")
-		f.Query = "" // the title says it
+	f.Value, f.Unit, f.Better = col.Name, col.Unit, col.Better
+	switch d.opt.Kind {
+	case BeforeAfterKind:
+		err = d.pairs(&f, value)
+	case WaterfallKind:
+		err = d.waterfall(&f, value)
+	case HistoryKind:
+		err = d.history(&f, value)
+	case LineKind, LoadKind:
+		err = d.curve(&f, value)
+	default:
+		var labels []int
+		if labels, err = d.labelColumns(opt.Label, value, -1); err == nil {
+			f.Bars = d.bars(value, labels)
+			d.compareBars(&f)
+			d.named(&f, value, -1, labels)
+		}
 	}
+	return f, err
+}
+
+// named gives a figure its title.
+func (d *reader) named(f *Figure, value, x int, labels []int) {
+	if f.Title != "" {
+		return
+	}
+	over := ""
 	if x >= 0 {
-		f.X, f.XUnit, f.XTime = a.Columns[x].Name, a.Columns[x].Unit, a.Columns[x].Type == core.TimeType
-		f.Series = d.series(value, x, labels)
-	} else {
-		f.Bars = d.bars(value, labels)
+		over = d.a.Columns[x].Name
 	}
-	return f, nil
+	f.Title = d.title(d.a.Columns[value].Name, over, labels)
+}
+
+// trials are the numbers of the trials drawn, in order, each once.
+func (d *reader) trials() []int64 {
+	var out []int64
+	for _, row := range d.a.Trials {
+		out = append(out, row...)
+	}
+	if len(out) == 0 {
+		for _, name := range []string{"number", "before(number)", "after(number)"} {
+			for _, row := range d.a.Rows {
+				if n := d.count(row, name); n > 0 {
+					out = append(out, int64(n))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// checkLimit refuses a limit on a column that there is not.
+func (d *reader) checkLimit() error {
+	if d.opt.Limit == nil {
+		return nil
+	}
+	_, err := d.find(d.opt.Limit.Column)
+	return err
 }
 
 // reader finds its way through the columns of an answer.
-type reader struct{ a *query.Answer }
+type reader struct {
+	a   *query.Answer
+	opt Options
+}
 
 func (d *reader) index(name string) int {
 	return slices.IndexFunc(d.a.Columns, func(c query.Column) bool { return c.Name == name })
@@ -170,7 +228,7 @@ func (d *reader) labelColumns(names []string, value, x int) ([]int, error) {
 	for i, c := range d.a.Columns {
 		f, _ := core.LookupField(c.Name)
 		if i == value || i == x || d.bookkeeping(c.Name) || c.Name == "config" || c.Name == "setup" || c.Name == "role" ||
-			f.Measured() || c.Better != 0 {
+			c.Name == "status" || c.Name == "failure" || c.Name == "simulated" || c.Name == "failed_repeats" || f.Measured() || c.Better != 0 {
 			continue
 		}
 		if d.differs(i) {
@@ -260,25 +318,6 @@ func (d *reader) findings(row int) int {
 		n = 1
 	}
 	return n
-}
-
-func (d *reader) bars(value int, labels []int) []Mark {
-	var ms []Mark
-	times := map[string]int{}
-	for i, row := range d.a.Rows {
-		m := Mark{Label: d.label(row, labels), Value: row[value], Findings: d.findings(i), Void: d.severity(i) == core.SeverityVoid}
-		if i := d.index("role"); i >= 0 && row[i].Text == string(core.RoleBaseline) {
-			m.Emphasis = Baseline
-		}
-		times[m.Label]++
-		ms = append(ms, m)
-	}
-	for i := range ms {
-		if n := d.count(d.a.Rows[i], "number"); n > 0 && (times[ms[i].Label] > 1 || ms[i].Label == "") {
-			ms[i].Label = strings.TrimSpace(fmt.Sprintf("%s #%d", ms[i].Label, n))
-		}
-	}
-	return ms
 }
 
 func (d *reader) series(value, x int, labels []int) []Series {
