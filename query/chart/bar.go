@@ -186,6 +186,9 @@ func (m Mark) paint(c *canvas, x0, y0, x1, y1 float64) {
 	y0, y1 = math.Min(y0, y1), math.Max(y0, y1)
 	switch {
 	case !drawable(m.Value) || x1-x0 < 1 || y1-y0 < 1:
+	case m.Void && m.Emphasis == Baseline:
+		c.hatch(x0, y0, x1, y1)
+		c.frame(x0, y0, x1, y1, ink, 2)
 	case m.Void:
 		c.rect(x0, y0, x1, y1, white)
 		c.frame(x0, y0, x1, y1, ink, 2)

@@ -152,22 +152,38 @@ func (d *reader) markChanges(f *Figure) string {
 	}
 	noise, _ := stats.PooledNoise(sets)
 	rules := stats.Rules{Noise: noise, Direction: direction(f.Better)}
+	type step struct {
+		series int
+		at     float64
+		c      stats.Comparison
+	}
+	var steps []step
+	var ps []float64
 	for i := range f.Series {
 		places := placesOf(f.Series[i].Points)
 		for k := 1; k < len(places); k++ {
 			c := stats.Compare(places[k-1].ys, places[k].ys, rules)
-			if c.Ratio > 0 && (c.Verdict == stats.Better || c.Verdict == stats.Worse || c.Verdict == stats.Differs) {
-				f.Series[i].Changes = append(f.Series[i].Changes, Change{At: places[k].x, Share: c.Ratio - 1, Better: c.Verdict == stats.Better})
-			}
+			steps, ps = append(steps, step{i, places[k].x, c}), append(ps, c.P)
+		}
+	}
+	// Of many neighbours some differ by chance, so that all comparisons count together.
+	adjusted := stats.Holm(ps)
+	for i, s := range steps {
+		differs := s.c.Verdict == stats.Better || s.c.Verdict == stats.Worse || s.c.Verdict == stats.Differs
+		if s.c.Ratio > 0 && differs && (s.c.Tier == stats.TierAssumed || adjusted[i] <= significance) {
+			f.Series[s.series].Changes = append(f.Series[s.series].Changes, Change{At: s.at, Share: s.c.Ratio - 1, Better: s.c.Verdict == stats.Better})
 		}
 	}
 	return "changes are marked where " + noiseText(noise)
 }
 
+// significance is the level of a change, all comparisons of a picture together.
+const significance = 0.05
+
 // noiseText says which noise decided.
 func noiseText(n stats.Noise) string {
 	if n.Freedom >= stats.MinFreedom {
-		return fmt.Sprintf("they are more than the noise of repeats: one measurement varies by %s (%d degrees of freedom)", percentText(n.Std), n.Freedom)
+		return fmt.Sprintf("they are more than the noise of repeats: one measurement varies by %s (%d degrees of freedom; level 5 %%, all comparisons together)", percentText(n.Std), n.Freedom)
 	}
 	return "they are more than 3 %: assumed noise, since too few trials were repeated"
 }

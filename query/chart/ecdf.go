@@ -134,8 +134,13 @@ func (p *ecdf) draw(c *canvas) {
 		xs = newLogAxis(lo, hi, want)
 	}
 	xAt := func(v float64) float64 { return math.Round(x0 + xs.at(v)*(x1-x0)) }
+	below := math.Inf(1)
 	for _, t := range ya {
 		c.hline(x0, x1, yAt(t), rule)
+		if yAt(t) > below {
+			continue
+		}
+		below = yAt(t) - p.small*1.1
 		c.text(Number(t*100)+" %", x0-p.label*0.5, yAt(t), p.small, right, soft)
 	}
 	if p.fig.Limit != nil {

@@ -74,6 +74,7 @@ type lines struct {
 	void      bool
 	quiet     bool            // every point has findings: said once
 	crosses   map[float64]int // drawn at each x, which stand on one another
+	signs     *placer         // of findings
 }
 
 // mostSeries is how many lines a reader can tell apart.
@@ -388,6 +389,7 @@ func (p *lines) draw(c *canvas) {
 	yName := p.axisTitle(p.fig, ya.log, bottom-top)
 	c.upright(yName, p.pad+p.small*0.5, (top+bottom)/2, p.small, soft)
 
+	p.signs = newPlacer(p.face, box{x0: x0, y0: top - p.label, x1: float64(c.w), y1: bottom})
 	for i, l := range p.series {
 		xAt := func(at stop) float64 {
 			if math.IsInf(at.x, 1) {
@@ -487,7 +489,9 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 				c.marker(i, xAt(at), yAt(y), size, col)
 			}
 			if at.doubts[k] && !p.quiet {
-				c.text(p.doubtSign(), xAt(at)+size+2, yAt(y)-size-3, p.label, left, ink)
+				if b, ok := p.signs.put(p.doubtSign(), xAt(at), yAt(y), size+2, p.label); ok {
+					c.text(b.text, b.x0, (b.y0+b.y1)/2, p.label, left, ink)
+				}
 			}
 		}
 	}

@@ -91,12 +91,11 @@ func BeforeAfter(f Figure) ([]byte, error) {
 		b.names = append(b.names, s.line(p.Label))
 		b.gains = append(b.gains, p.Gain)
 	}
+	if !b.fits() {
+		return lyingPairs(f)
+	}
 	if f.Height == 0 {
 		f.Height = DefaultHeight
-	}
-	b.fitted = b.fits()
-	if !b.fitted {
-		return lyingPairs(f)
 	}
 	s.fill(b.keys(), f.Notes)
 	c, err := newCanvas(&f, s.face)
@@ -131,16 +130,14 @@ func lyingPairs(f Figure) ([]byte, error) {
 		}
 		f.Bars = append(f.Bars, p.Before, p.After)
 	}
-	f.Height = 0
 	return Bar(f)
 }
 
 // couples are bars in twos: that of the baseline and that of the value.
 type couples struct {
 	*bars
-	names  []string
-	gains  []core.Value
-	fitted bool
+	names []string
+	gains []core.Value
 }
 
 func (b *couples) keys() []key {

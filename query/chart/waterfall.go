@@ -189,6 +189,9 @@ func Waterfall(f Figure) ([]byte, error) {
 	if f.Height == 0 {
 		f.Height = int(math.Min(math.Max(w.above()+w.below()+w.axisRoom()+float64(len(w.steps))*row, 460), 4000))
 		s.fill(w.legend(), notes)
+	} else if cut := w.cut(); cut != "" {
+		s.fill(w.legend(), append([]string{cut}, notes...))
+		w.cut()
 	}
 	c, err := newCanvas(&f, s.face)
 	if err != nil {
@@ -231,6 +234,18 @@ func (w *waterfall) read() bool {
 		w.steps = append(w.steps, Step{Label: "best of all", Value: core.Number(w.last)})
 	}
 	return known
+}
+
+// cut leaves out the last stages of a picture that is too low for all, and says so.
+func (w *waterfall) cut() string {
+	room := float64(w.fig.Height) - w.above() - w.below() - w.axisRoom()
+	n := max(int(room/(w.label*1.35)), 2)
+	if n >= len(w.steps) {
+		return ""
+	}
+	all := len(w.fig.Steps)
+	w.steps = append(w.steps[:n-1:n-1], w.steps[len(w.steps)-1])
+	return fmt.Sprintf("showing the first %d of %d stages; a taller picture shows all", n-1, all)
 }
 
 func (w *waterfall) axisRoom() float64 { return w.small * 3.6 }
@@ -283,11 +298,14 @@ func noGain(c *canvas, x0, y0, x1, y1 float64) {
 	c.frame(x0, y0, x1, y1, grey, 1)
 }
 
-func (w *waterfall) value(st Step) string {
+func (w *waterfall) value(st Step, narrow bool) string {
 	if st.Value.IsMissing() {
 		return orName(st.Failure, "no value")
 	}
 	text := Number(st.Value.Num)
+	if narrow {
+		return text
+	}
 	if st.Before.Kind == core.KindNumber && st.Before.Num != 0 {
 		text += " (" + signed(st.Value.Num/st.Before.Num-1) + ")"
 	} else if w.total && st.Label == "best of all" && w.first != 0 {
@@ -305,6 +323,7 @@ func (w *waterfall) draw(c *canvas) {
 	row := (bottom - top) / float64(len(w.steps))
 	share := 0.30
 	wide, value, hi, lo := 0.0, 0.0, 0.0, 0.0
+	narrow := float64(c.w) < 480
 	for _, st := range w.steps {
 		texts := []string{st.Label, st.Detail}
 		if row < w.label*2.4 && st.Detail != "" && st.Detail != st.Label {
@@ -313,7 +332,7 @@ func (w *waterfall) draw(c *canvas) {
 		for _, t := range texts {
 			wide = math.Max(wide, math.Min(w.face.width(t, w.label), float64(c.w)*share))
 		}
-		value = math.Max(value, w.face.width(w.value(st), w.label)+w.label*1.2)
+		value = math.Max(value, w.face.width(w.value(st, narrow), w.label)+w.label*1.2)
 		hi, lo = math.Max(hi, st.Value.Num), math.Min(lo, st.Value.Num)
 	}
 	if w.fig.Noise != nil {
@@ -325,7 +344,15 @@ func (w *waterfall) draw(c *canvas) {
 	at := func(v float64) float64 { return math.Round(x0 + a.at(v)*(x1-x0)) }
 	for _, t := range a.ticks {
 		c.vline(at(t), top, bottom, rule)
+	}
+	free := math.Inf(-1)
+	for _, t := range a.ticks {
+		half := w.face.width(a.label(t), w.small)/2 + w.small*0.3
+		if at(t)-half < free || at(t)+half > float64(c.w) {
+			continue
+		}
 		c.text(a.label(t), at(t), bottom+w.small*0.9, w.small, center, soft)
+		free = at(t) + half
 	}
 	name := w.axisTitle(w.fig, false, float64(c.w)-2*w.pad)
 	half := w.face.width(name, w.small) / 2
@@ -392,7 +419,7 @@ func (w *waterfall) draw(c *canvas) {
 		} else {
 			c.text(label, w.pad, y, w.label, left, ink)
 		}
-		text := w.value(st)
+		text := w.value(st, narrow)
 		tw := w.face.width(text, w.label)
 		c.rect(textAt+w.label*0.4, y-w.label*0.6, textAt+w.label*0.8+tw, y+w.label*0.6, white)
 		c.text(strings.TrimSpace(text), textAt+w.label*0.6, y, w.label, left, ink)
