@@ -93,6 +93,10 @@ func (d *reader) named(f *Figure, value, x int, labels []int) {
 	if f.Title != "" {
 		return
 	}
+	if v := d.a.Verb; v == "first" || v == "last" || v == "at" {
+		f.Title = f.Query // the value alone would not say what it is the place of
+		return
+	}
 	over := ""
 	if x >= 0 {
 		over = d.a.Columns[x].Name
@@ -153,6 +157,12 @@ func (d *reader) valueColumn(name string) (int, error) {
 	if name != "" {
 		return d.find(name)
 	}
+	if place, asked := d.placeColumn(), d.askedColumn(); place >= 0 {
+		if d.a.Verb == "change" && asked >= 0 {
+			return asked, nil
+		}
+		return place, nil
+	}
 	if v := d.a.Verb; v == "max" || v == "min" || v == "pareto" {
 		// The ranked value stands first, or behind the groups.
 		if i := slices.IndexFunc(d.a.Columns, func(c query.Column) bool { return c.Better != 0 && !d.plainField(c.Name) }); i >= 0 {
@@ -171,6 +181,30 @@ func (d *reader) valueColumn(name string) (int, error) {
 	return -1, fmt.Errorf("%w: no column of %q holds numbers to draw", ErrNothing, d.a.Query)
 }
 
+// placeColumn is, of first, last, at and change, the place along which they looked; -1
+// elsewhere. It is the first column that has a neighbour's beside it.
+func (d *reader) placeColumn() int {
+	if !slices.Contains([]string{"first", "last", "at", "change"}, d.a.Verb) {
+		return -1
+	}
+	return slices.IndexFunc(d.a.Columns, d.hasNeighbour)
+}
+
+// askedColumn is the value of change: the next one with a neighbour's beside it.
+func (d *reader) askedColumn() int {
+	place := d.placeColumn()
+	for i, c := range d.a.Columns {
+		if i > place && d.hasNeighbour(c) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *reader) hasNeighbour(c query.Column) bool {
+	return d.index("before("+c.Name+")") >= 0 || d.index("after("+c.Name+")") >= 0
+}
+
 // plainField: a choice or an identity, which is never the ranked value when it
 // stands there by itself.
 func (d *reader) plainField(name string) bool {
@@ -184,6 +218,9 @@ func (d *reader) numeric(col int) bool {
 
 // bookkeeping columns say which trial a row is; they are never drawn unasked.
 func (d *reader) bookkeeping(name string) bool {
+	if _, _, neighbours := strings.Cut(name, "("); neighbours && (strings.HasPrefix(name, "before(") || strings.HasPrefix(name, "after(")) {
+		return true
+	}
 	return slices.Contains([]string{"number", "n", "findings", "id", "attempt", "repeat", "seed"}, name)
 }
 
@@ -197,6 +234,8 @@ func (d *reader) xColumn(name string, value int) (int, error) {
 		return -1, nil
 	case name != "":
 		return d.find(name)
+	case d.a.Verb == "change":
+		return d.placeColumn(), nil
 	case d.a.Verb != "show":
 		return -1, nil
 	}
@@ -223,6 +262,9 @@ func (d *reader) labelColumns(names []string, value, x int) ([]int, error) {
 	}
 	if cols = d.keys(value, x); len(cols) > 0 {
 		return cols, nil
+	}
+	if d.placeColumn() >= 0 && d.askedColumn() >= 0 && d.a.Verb == "change" {
+		return nil, nil // without by, one curve may have many trials
 	}
 	var constant []int
 	for i, c := range d.a.Columns {
@@ -323,6 +365,10 @@ func (d *reader) findings(row int) int {
 func (d *reader) series(value, x int, labels []int) []Series {
 	var all []Series
 	at := map[string]int{}
+	bx, by := -1, -1
+	if d.a.Verb == "change" {
+		bx, by = d.index("before("+d.a.Columns[x].Name+")"), d.index("before("+d.a.Columns[value].Name+")")
+	}
 	for i, row := range d.a.Rows {
 		name := d.label(row, labels)
 		if _, ok := at[name]; !ok {
@@ -330,6 +376,10 @@ func (d *reader) series(value, x int, labels []int) []Series {
 			all = append(all, Series{Name: name})
 		}
 		s := &all[at[name]]
+		// Of change each row holds two neighbours of a curve.
+		if bx >= 0 && by >= 0 && !slices.ContainsFunc(s.Points, func(p Point) bool { return p.X.Equal(row[bx]) && p.Y.Equal(row[by]) }) {
+			s.Points = append(s.Points, Point{X: row[bx], Y: row[by], Void: d.severity(i) == core.SeverityVoid})
+		}
 		s.Points = append(s.Points, Point{X: row[x], Y: row[value], Findings: d.findings(i), Void: d.severity(i) == core.SeverityVoid})
 	}
 	return all

@@ -22,7 +22,11 @@ func Bar(f Figure) ([]byte, error) {
 	}
 	b := &bars{sheet: s}
 	var missing, beyond []string
-	for _, m := range f.Bars {
+	for i, m := range f.Bars {
+		if len(b.marks) == mostBars {
+			b.beyond = len(f.Bars) - i
+			break
+		}
 		if m.Value.Kind == core.KindNumber && !drawable(m.Value) {
 			beyond = append(beyond, s.line(m.name())+" ("+Number(m.Value.Num)+" is out of range)")
 			continue
@@ -96,7 +100,11 @@ type bars struct {
 	values []string // number and note
 	groups bool
 	drawn  int // marks with a value
+	beyond int // marks that no picture has room for
 }
+
+// mostBars is more than the tallest picture holds.
+const mostBars = 500
 
 const dagger = "†"
 

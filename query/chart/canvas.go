@@ -161,6 +161,13 @@ func (c *canvas) polyline(col color, dash []float64, xy []float64) {
 	if len(xy) < 4 {
 		return
 	}
+	// The rasteriser takes the square of the points that share a row of pixels, so that a
+	// long line is drawn in pieces.
+	const piece = 120
+	for len(xy) > 2*piece {
+		c.polyline(col, dash, xy[:piece])
+		xy = xy[piece-2:]
+	}
 	c.pen(noColor, col, 2, dash)
 	c.r.MoveTo(px(xy[0]), px(xy[1]))
 	for i := 2; i+1 < len(xy); i += 2 {

@@ -322,6 +322,12 @@ type scatter struct {
 // allDoubted stands in the footer in place of a sign at each point.
 const allDoubted = "the audit has findings on every trial drawn"
 
+// mostLabelled is of how many dots each may have a label; of more, those of the front.
+const mostLabelled = 300
+
+// mostDots is how many dots a plot of this size can show.
+const mostDots = 20000
+
 // everyDoubt reports whether signs of findings would tell nothing apart.
 func (p *scatter) everyDoubt() bool {
 	for _, c := range p.clouds {
@@ -333,12 +339,22 @@ func (p *scatter) everyDoubt() bool {
 }
 
 func (p *scatter) read() (notes []string) {
-	most, repeats, shown := 0, false, 0
+	most, repeats, shown, left := 0, false, 0, 0
 	for _, c := range p.fig.Clouds {
 		c.Name = p.line(c.Name)
 		c.Dots = slices.DeleteFunc(slices.Clone(c.Dots), func(d Dot) bool { return !drawable(d.X) || !drawable(d.Y) })
 		if len(c.Dots) == 0 {
 			continue
+		}
+		if room := max(mostDots-p.dots, 0); len(c.Dots) > room {
+			kept := 0
+			c.Dots = slices.DeleteFunc(c.Dots, func(d Dot) bool {
+				if kept++; d.Front || kept <= room {
+					return false
+				}
+				left++
+				return true
+			})
 		}
 		for i := range c.Dots {
 			c.Dots[i].Label = p.line(c.Dots[i].Label)
@@ -352,6 +368,9 @@ func (p *scatter) read() (notes []string) {
 		}
 		p.clouds, p.looks = append(p.clouds, c), append(p.looks, look)
 		p.dots += len(c.Dots)
+	}
+	if left > 0 {
+		notes = append(notes, fmt.Sprintf("not drawn: %d points beyond the first %d that are on no front", left, mostDots))
 	}
 	if repeats {
 		notes = append(notes, fmt.Sprintf("points are medians of up to %d repeats", most))
@@ -503,11 +522,18 @@ func (p *scatter) layout() *plane {
 			q.takeLine(xy[i-2], xy[i-1], xy[i], xy[i+1])
 		}
 	}
-	short := p.shortLabels((q.x1 - q.x0) * 0.26)
+	few := p.dots <= mostLabelled
+	short := map[string]string{}
+	if !p.fig.Cloud.Joined && (few || p.frontSize() <= mostLabelled) {
+		short = p.shortLabels((q.x1-q.x0)*0.26, few)
+	}
 	for _, decides := range []bool{true, false} {
 		for i, c := range p.clouds {
 			for _, d := range c.Dots {
-				if d.Front != decides || d.Label == "" && (d.Findings == 0 || p.quiet) {
+				if d.Front != decides || !decides && !few {
+					continue
+				}
+				if d.Label == "" && (d.Findings == 0 || p.quiet) {
 					continue
 				}
 				text := d.Label
@@ -539,10 +565,13 @@ func (p *scatter) layout() *plane {
 
 // shortLabels fits the labels into a width. Of those that become equal to another's none
 // is left: they would name two things alike.
-func (p *scatter) shortLabels(width float64) map[string]string {
+func (p *scatter) shortLabels(width float64, all bool) map[string]string {
 	short, owner := map[string]string{}, map[string]string{}
 	for _, c := range p.clouds {
 		for _, d := range c.Dots {
+			if !all && !d.Front {
+				continue
+			}
 			s := p.face.shorten(d.Label, p.small, width)
 			if first, taken := owner[s]; taken && first != d.Label {
 				short[first], short[d.Label] = "", ""

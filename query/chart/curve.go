@@ -110,9 +110,6 @@ func (d *reader) history(f *Figure, value int) error {
 	} else {
 		f.Places, f.Series = d.overNames(value, x, labels)
 	}
-	if d.a.Verb == "change" {
-		f.Notes = append(f.Notes, "only places with a neighbour before them have a point; ask with show for all")
-	}
 	tier := d.markChanges(f)
 	f.Notes = append([]string{tier}, f.Notes...)
 	d.named(f, value, x, labels)
@@ -122,9 +119,15 @@ func (d *reader) history(f *Figure, value int) error {
 // overNames places the points over names in the order of versions.
 func (d *reader) overNames(value, x int, labels []int) ([]string, []Series) {
 	var places []string
+	cols := []int{x}
+	if i := d.index("before(" + d.a.Columns[x].Name + ")"); i >= 0 {
+		cols = append(cols, i)
+	}
 	for _, row := range d.a.Rows {
-		if v := row[x]; !v.IsMissing() && !slices.Contains(places, v.String()) {
-			places = append(places, v.String())
+		for _, i := range cols {
+			if v := row[i]; !v.IsMissing() && !slices.Contains(places, v.String()) {
+				places = append(places, v.String())
+			}
 		}
 	}
 	slices.SortStableFunc(places, query.CompareVersions)

@@ -66,9 +66,9 @@ func ParseKind(name string) (Kind, error) {
 	return "", fmt.Errorf("kind of chart %q: %w: want %s", name, core.ErrInvalid, strings.Join(names, ", "))
 }
 
-// Choose names the kind that suits an answer: pareto is a scatter, change a history,
-// a baseline of vs gives before-after, a show with a load, a rate or a time a line, and
-// everything else bars.
+// Choose names the kind that suits an answer: pareto is a scatter, change a history
+// or a line, a baseline of vs gives before-after, a show with a load, a rate or a time a
+// line, and everything else bars.
 func Choose(a *query.Answer, opt Options) Kind {
 	d := &reader{a: a}
 	switch {
@@ -77,7 +77,10 @@ func Choose(a *query.Answer, opt Options) Kind {
 	case a.Verb == "pareto":
 		return ScatterKind
 	case a.Verb == "change":
-		return HistoryKind
+		if p := d.placeColumn(); p >= 0 && (a.Columns[p].Type == core.VersionType || a.Columns[p].Type == core.TimeType) {
+			return HistoryKind
+		}
+		return LineKind
 	case opt.X != "":
 		return LineKind
 	}

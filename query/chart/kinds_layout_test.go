@@ -3,6 +3,8 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -97,5 +99,46 @@ func TestNoTextOfAnyKindLiesUnderAnother(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFarTooMany: a picture of more things than it can hold says how many it left out,
+// and its labels stay few.
+func TestFarTooMany(t *testing.T) {
+	const n = 30000
+	f := Figure{Value: "v", Better: core.HigherBetter, X: "c", Clouds: []Cloud{{}}, Cloud: CloudAxes{X: "u", XBetter: core.HigherBetter}, Series: []Series{{Name: "a"}}, Format: SVG}
+	for i := range n {
+		x, y := float64(i), float64(i*7919%n)
+		f.Bars = append(f.Bars, Mark{Label: fmt.Sprint(i), Value: core.Number(y)})
+		f.Clouds[0].Dots = append(f.Clouds[0].Dots, Dot{X: core.Number(x), Y: core.Number(y), Label: fmt.Sprint(i)})
+		f.Series[0].Points = append(f.Series[0].Points, point(x, y))
+	}
+	front(&f)
+	fc, _ := newFace()
+	for kind, want := range map[Kind]string{
+		BarKind:     fmt.Sprintf("of %d bars; a taller picture shows all", n),
+		LineKind:    fmt.Sprintf("%d points are too many to mark", n),
+		ScatterKind: "beyond the first 20000 that are on no front",
+	} {
+		f.Kind = kind
+		svg, err := Render(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := textBoxes(t, fc, svg)
+		if !slices.ContainsFunc(texts, func(b box) bool { return strings.Contains(b.text, want) }) || len(texts) > 1000 {
+			t.Errorf("%s: %d texts, none says %q", kind, len(texts), want)
+		}
+	}
+}
+
+func TestThin(t *testing.T) {
+	got := thin([]float64{1, 5, 1, 9, 1, 2, 1, 6, 2, 4, 3, 1, 3, 8})
+	if want := []float64{1, 5, 1, 9, 1, 2, 1, 6, 2, 4, 3, 1, 3, 8}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	got = thin([]float64{1, 5, 1, 6, 1, 7, 1, 1, 1, 2, 1, 6})
+	if want := []float64{1, 5, 1, 7, 1, 1, 1, 6}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -31,6 +31,10 @@ func Lines(f Figure) ([]byte, error) {
 	if p.drawn == 0 {
 		return nil, fmt.Errorf("%w: no point has both %s and %s", ErrNothing, orName(f.X, "an x"), orName(f.Value, "a value"))
 	}
+	if p.drawn > mostMarkers {
+		p.dense = true
+		notes = append([]string{fmt.Sprintf("%d points are too many to mark: lines join the medians", p.drawn)}, notes...)
+	}
 	if p.everyDoubt() {
 		p.quiet = true
 		notes = append([]string{allDoubted}, notes...)
@@ -73,9 +77,13 @@ type lines struct {
 	doubt     bool
 	void      bool
 	quiet     bool            // every point has findings: said once
+	dense     bool            // too many points for a marker each
 	crosses   map[float64]int // drawn at each x, which stand on one another
 	signs     *placer         // of findings
 }
+
+// mostMarkers is how many points can have a marker each.
+const mostMarkers = 5000
 
 // mostSeries is how many lines a reader can tell apart.
 const mostSeries = 8
@@ -450,6 +458,32 @@ func changeColor(ch Change) color {
 	return failRed
 }
 
+// thin keeps of the points that share a column of pixels the first, the lowest, the
+// highest and the last, which draw the same line.
+func thin(xy []float64) []float64 {
+	var out []float64
+	for i := 0; i < len(xy); {
+		j, lo, hi := i, i, i
+		for ; j < len(xy) && xy[j] == xy[i]; j += 2 {
+			if xy[j+1] < xy[lo+1] {
+				lo = j
+			}
+			if xy[j+1] > xy[hi+1] {
+				hi = j
+			}
+		}
+		at := -1
+		for _, k := range []int{i, min(lo, hi), max(lo, hi), j - 2} {
+			if k != at {
+				out = append(out, xy[k], xy[k+1])
+			}
+			at = k
+		}
+		i = j
+	}
+	return out
+}
+
 // floor is where a point without a value has its cross: the axis.
 func (p *lines) floor(yAt func(float64) float64) float64 {
 	a := p.scale(6)
@@ -461,7 +495,7 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 	col := palette[i]
 	var run []float64
 	flush := func() {
-		c.polyline(col, dashes(i), run)
+		c.polyline(col, dashes(i), thin(run))
 		run = nil
 	}
 	for _, at := range l.stops {
@@ -483,6 +517,9 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 			p.crosses[x]++
 		}
 		for k, y := range at.ys {
+			if p.dense && len(l.stops) > 1 && !math.IsInf(at.x, 1) {
+				break
+			}
 			if at.voids[k] {
 				c.hollow(i, xAt(at), yAt(y), size, col)
 			} else {

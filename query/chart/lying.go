@@ -51,7 +51,7 @@ func (b *bars) cut() string {
 	for n > 1 && float64(n+b.headings(n))*b.label*1.45 > room-b.small*1.4 {
 		n--
 	}
-	all := len(b.marks)
+	all := len(b.marks) + b.beyond
 	b.marks, b.labels, b.values = b.marks[:n], b.labels[:n], b.values[:n]
 	return fmt.Sprintf("showing the first %d of %d bars; a taller picture shows all", n, all)
 }
