@@ -39,12 +39,12 @@ func (a *app) chartCommand() *cli.Command {
 	})
 }
 
-// chartKinds lists the kinds for the help.
+// chartKinds lists the kinds for the help, each with a question that it answers.
 func chartKinds() string {
 	var b strings.Builder
 	b.WriteString("KIND is one of\n")
 	for _, k := range chart.Kinds() {
-		fmt.Fprintf(&b, "  %-13s%s, as of '%s'\n", k.Kind, k.Shows, k.Example)
+		fmt.Fprintf(&b, "  %-14s%s\n  %-14ssweepbook chart %s %s\n", k.Kind, k.Shows, "", k.Kind, shellWord(k.Example))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
