@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,14 +125,11 @@ func pictureFormat(flag, file string) (chart.Format, error) {
 
 // drawAnswer draws an answer, or the single requests of its trials, into a file.
 func (a *app) drawAnswer(ctx context.Context, db *store.DB, answer *query.Answer, opt chart.Options, out string) error {
-	note, err := a.simulatedNote(ctx, db, answer)
-	if err != nil {
+	if err := a.aboutTrials(ctx, db, answer, &opt); err != nil {
 		return err
 	}
-	if note != "" {
-		opt.Notes = append(opt.Notes, note)
-	}
 	var f chart.Figure
+	var err error
 	if opt.Kind.FromSamples() {
 		sets, missing, err := requestsOf(ctx, db, answer)
 		if err != nil {
@@ -155,35 +152,45 @@ func (a *app) drawAnswer(ctx context.Context, db *store.DB, answer *query.Answer
 	return writeFile(out, picture)
 }
 
-// simulatedNote says in the picture how many of its trials were simulated.
-func (a *app) simulatedNote(ctx context.Context, db *store.DB, answer *query.Answer) (string, error) {
+// aboutTrials tells a picture of the trials that it draws which repeat each other and
+// whether they were simulated.
+func (a *app) aboutTrials(ctx context.Context, db *store.DB, answer *query.Answer, opt *chart.Options) error {
 	drawn := map[int64]bool{}
+	first, last := int64(math.MaxInt64), int64(0)
 	for _, row := range answer.Trials {
 		for _, n := range row {
 			drawn[n] = true
+			first, last = min(first, n), max(last, n)
 		}
 	}
 	if len(drawn) == 0 {
-		return "", nil
+		return nil
 	}
-	text := fmt.Sprintf("show number where simulated == true and number >= %d and number <= %d", slices.Min(slices.Collect(maps.Keys(drawn))), slices.Max(slices.Collect(maps.Keys(drawn))))
-	simulated, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+	text := fmt.Sprintf("show number, simulated, setup, workload, load where number >= %d and number <= %d", first, last)
+	all, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
 	if err != nil {
-		return "", err
+		return err
 	}
-	n := 0
-	for _, row := range simulated.Rows {
-		if drawn[int64(row[0].Num)] {
-			n++
+	simulated := 0
+	opt.Repeats = map[int64]string{}
+	for _, row := range all.Rows {
+		n := int64(row[0].Num)
+		if !drawn[n] {
+			continue
 		}
+		if row[1].True() {
+			simulated++
+		}
+		opt.Repeats[n] = fmt.Sprintf("%s\x00%s\x00%s", row[2], row[3], row[4])
 	}
-	switch {
-	case n == 0:
-		return "", nil
-	case n == len(drawn):
-		return "simulated: no GPU was measured", nil
+	switch simulated {
+	case 0:
+	case len(drawn):
+		opt.Notes = append(opt.Notes, "simulated: no GPU was measured")
+	default:
+		opt.Notes = append(opt.Notes, fmt.Sprintf("simulated: %d of the %d trials drawn", simulated, len(drawn)))
 	}
-	return fmt.Sprintf("simulated: %d of the %d trials drawn", n, len(drawn)), nil
+	return nil
 }
 
 // mostSampled is of how many trials a picture shows single requests.

@@ -21,6 +21,9 @@ type Options struct {
 	Baseline string   // label of the bar that the others are compared with
 	Limit    *Limit   // of the value or of x
 	Notes    []string // further ones, for the footer
+	// Repeats has one key for all trials that repeat each other, by their numbers. Where it
+	// is given, a mark that puts others together is named in the footer.
+	Repeats map[int64]string
 	// Format, Width and Height are as in Figure.
 	Format        Format
 	Width, Height int
@@ -82,6 +85,9 @@ func FromAnswer(a *query.Answer, opt Options) (Figure, error) {
 		if labels, err = d.labelColumns(opt.Label, value, -1); err == nil {
 			f.Bars = d.bars(value, labels)
 			d.compareBars(&f)
+			if d.folds() {
+				d.noteMixed(&f, "bars", value, func(row []core.Value) string { return d.label(row, labels) })
+			}
 			d.named(&f, value, -1, labels)
 		}
 	}

@@ -24,6 +24,7 @@ type Dot struct {
 	X, Y     core.Value
 	Label    string // its load, say
 	Front    bool   // no other point is better in one value and not worse in the other
+	Best     bool   // of those that keep the limit, the best in the other value
 	N        int
 	Findings int
 	Void     bool
@@ -69,8 +70,10 @@ func (d *reader) cloud(f *Figure) error {
 		f.Clouds = byName(d.scattered(x, y, labels))
 	} else {
 		f.Clouds = d.clouds(x, y, point, labels)
+		d.noteMixed(f, "points", y, func(row []core.Value) string { return d.label(row, labels) + "\x00" + row[point].String() })
 	}
 	front(f)
+	bestWithin(f)
 	var lost []string
 	for i, row := range d.a.Rows {
 		if !drawable(row[x]) || !drawable(row[y]) {
@@ -276,6 +279,34 @@ func front(f *Figure) {
 	}
 }
 
+// bestWithin marks the dots that keep the limit and are the best of these in the value
+// that it does not limit.
+func bestWithin(f *Figure) {
+	if f.Limit == nil {
+		return
+	}
+	value, direction := func(d *Dot) (limited, other float64) { return d.X.Num, d.Y.Num }, float64(f.Better)
+	if f.Limit.Column != f.Cloud.X {
+		value, direction = func(d *Dot) (limited, other float64) { return d.Y.Num, d.X.Num }, float64(f.Cloud.XBetter)
+	}
+	best := math.Inf(-1)
+	for _, mark := range []bool{false, true} {
+		for i := range f.Clouds {
+			for j := range f.Clouds[i].Dots {
+				d := &f.Clouds[i].Dots[j]
+				limited, other := value(d)
+				switch {
+				case d.Void || !f.Limit.Keeps(limited):
+				case mark:
+					d.Best = other*direction == best
+				default:
+					best = math.Max(best, other*direction)
+				}
+			}
+		}
+	}
+}
+
 // Scatter draws two values against each other. The error is ErrNothing without a point.
 func Scatter(f Figure) ([]byte, error) {
 	if err := f.size(); err != nil {
@@ -373,7 +404,7 @@ func (p *scatter) read() (notes []string) {
 		notes = append(notes, fmt.Sprintf("not drawn: %d points beyond the first %d that are on no front", left, mostDots))
 	}
 	if repeats {
-		notes = append(notes, fmt.Sprintf("points are medians of up to %d repeats", most))
+		notes = append(notes, fmt.Sprintf("points are medians of up to %d trials", most))
 	}
 	return notes
 }
@@ -433,6 +464,9 @@ func (p *scatter) legend() []key {
 	}
 	if p.fig.Limit != nil {
 		keys = append(keys, key{"limit: " + p.fig.Limit.String(), func(c *canvas, x, y float64) { c.dashedH(x, x+keyWidth, y, failRed) }})
+		if slices.ContainsFunc(p.clouds, func(c Cloud) bool { return slices.ContainsFunc(c.Dots, func(d Dot) bool { return d.Best }) }) {
+			keys = append(keys, key{"best that keeps it", func(c *canvas, x, y float64) { c.ring(x+keyWidth/2, y, 6, ink) }})
+		}
 	}
 	void, doubt := false, false
 	for _, c := range p.clouds {
@@ -500,7 +534,11 @@ func (p *scatter) layout() *plane {
 	size := p.label * 0.5
 	for _, c := range p.clouds {
 		for i, d := range c.Dots {
-			q.take(q.x(d.X.Num), q.y(d.Y.Num), size)
+			half := size
+			if d.Best {
+				half += p.label * 0.35
+			}
+			q.take(q.x(d.X.Num), q.y(d.Y.Num), half)
 			if p.fig.Cloud.Joined && i > 0 {
 				e := c.Dots[i-1]
 				q.takeLine(q.x(e.X.Num), q.y(e.Y.Num), q.x(d.X.Num), q.y(d.Y.Num))
@@ -555,7 +593,7 @@ func (p *scatter) layout() *plane {
 				if p.looks[i] < 0 || !decides && !p.fig.Cloud.Joined {
 					col = soft
 				}
-				far := math.Max(math.Max(b.x0-x, x-b.x1), math.Max(b.y0-y, y-b.y1)) > p.label
+				far := math.Max(math.Max(b.x0-x, x-b.x1), math.Max(b.y0-y, y-b.y1)) > p.label*1.6
 				q.labels = append(q.labels, placed{b, col, x, y, far})
 			}
 		}
@@ -619,6 +657,9 @@ func (p *scatter) draw(c *canvas) {
 				col := p.color(i)
 				if !p.fig.Cloud.Joined && !d.Front && len(p.clouds) == 1 {
 					col = faint
+				}
+				if d.Best {
+					c.ring(q.x(d.X.Num), q.y(d.Y.Num), size+5, ink)
 				}
 				if d.Void {
 					c.hollow(p.shapeOf(i), q.x(d.X.Num), q.y(d.Y.Num), size, col)

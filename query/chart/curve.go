@@ -29,6 +29,7 @@ func (d *reader) curve(f *Figure, value int) error {
 	col := d.a.Columns[x]
 	f.X, f.XUnit, f.XTime = col.Name, col.Unit, col.Type == core.TimeType
 	f.Series = d.series(value, x, labels)
+	d.noteMixed(f, "points", value, func(row []core.Value) string { return d.label(row, labels) + "\x00" + row[x].String() })
 	if f.Limit = d.opt.Limit; f.Limit != nil && f.Limit.Column == f.Value {
 		for i := range f.Series {
 			f.Series[i].Holds, f.Series[i].Breaks = breakOf(f.Series[i].Points, f.Limit)
@@ -110,6 +111,7 @@ func (d *reader) history(f *Figure, value int) error {
 	} else {
 		f.Places, f.Series = d.overNames(value, x, labels)
 	}
+	d.noteMixed(f, "points", value, func(row []core.Value) string { return d.label(row, labels) + "\x00" + row[x].String() })
 	tier := d.markChanges(f)
 	f.Notes = append([]string{tier}, f.Notes...)
 	d.named(f, value, x, labels)

@@ -78,7 +78,11 @@ func (p *ecdf) read() (notes []string) {
 func (p *ecdf) legend() []key {
 	var keys []key
 	for i, s := range p.curves {
-		text := fmt.Sprintf("%s (n = %d; p50 %s, p99 %s)", s.Name, len(s.Values)+s.Failed, round3(s.at(0.5)), round3(s.at(0.99)))
+		kept := ""
+		if l := p.fig.Limit; l != nil {
+			kept = percentText(s.keeping(l)) + " keep the limit, "
+		}
+		text := fmt.Sprintf("%s (n = %d: %sp50 %s, p99 %s)", s.Name, len(s.Values)+s.Failed, kept, round3(s.at(0.5)), round3(s.at(0.99)))
 		keys = append(keys, key{text, func(c *canvas, x, y float64) {
 			c.polyline(palette[i], dashes(i), []float64{x, y, x + keyWidth, y})
 			c.marker(i, x+keyWidth/2, y, 4, palette[i])
@@ -101,6 +105,17 @@ func (s Sample) at(q float64) float64 {
 		return s.Values[max(k, 0)]
 	}
 	return math.NaN()
+}
+
+// keeping is the share of requests that keep a limit; one that failed keeps none.
+func (s Sample) keeping(l *Limit) float64 {
+	n := 0
+	for _, v := range s.Values {
+		if l.Keeps(v) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(s.Values)+s.Failed)
 }
 
 // round3 writes three significant digits, "failed" where a quantile lies among failures.

@@ -184,7 +184,33 @@ func repeatsNote(marks []Mark) string {
 	case least == 0:
 		return "whiskers show how far repeats lie apart"
 	case least == most:
-		return fmt.Sprintf("bars are medians of %d repeats, whiskers reach from the smallest to the largest", most)
+		return fmt.Sprintf("bars are medians of %d trials, whiskers reach from the smallest to the largest", most)
 	}
-	return fmt.Sprintf("bars are medians of %d to %d repeats, whiskers reach from the smallest to the largest", least, most)
+	return fmt.Sprintf("bars are medians of %d to %d trials, whiskers reach from the smallest to the largest", least, most)
+}
+
+// noteMixed says in the footer how many marks put trials together that do not repeat
+// each other, so that their median and whisker mean something else than it seems.
+func (d *reader) noteMixed(f *Figure, marks string, value int, keyOf func(row []core.Value) string) {
+	seen, mixed := map[string]string{}, map[string]bool{}
+	for i, row := range d.a.Rows {
+		if i >= len(d.a.Trials) {
+			return
+		}
+		if !drawable(row[value]) {
+			continue
+		}
+		mark := keyOf(row)
+		for _, n := range d.a.Trials[i] {
+			key, known := d.opt.Repeats[n]
+			if first, ok := seen[mark]; known && ok && first != key {
+				mixed[mark] = true
+			} else if known {
+				seen[mark] = key
+			}
+		}
+	}
+	if len(mixed) > 0 {
+		f.Notes = append([]string{fmt.Sprintf("%s that put trials of different setups, workloads or loads together: %d of %d; show what tells them apart, or narrow it down with where", marks, len(mixed), len(seen))}, f.Notes...)
+	}
 }

@@ -110,6 +110,7 @@ var kinds = []struct {
 	{"bar-of-groups", "show median(output_tps), min(output_tps), max(output_tps), count() as n" + atPeak + " by option", chart.Options{Baseline: "baseline"}},
 	{"before-after", `max output_tps where study == "campaign" by concurrency vs role == "baseline"`, chart.Options{}},
 	{"before-after-lower", `min p99_ttft_ms where study == "campaign" by concurrency vs role == "baseline"`, chart.Options{}},
+	{"bar-of-loads", `show option, output_tps where study == "campaign"`, chart.Options{}},
 	{"waterfall", "show stage, option, output_tps, failure" + atPeak, chart.Options{Kind: chart.WaterfallKind}},
 	{"waterfall-lower", "show stage, option, p99_ttft_ms" + atPeak, chart.Options{Kind: chart.WaterfallKind}},
 	{"line", `show option, concurrency, output_tps where study == "campaign"`, chart.Options{}},
@@ -131,6 +132,10 @@ func figure(t *testing.T, q string, opt chart.Options) chart.Figure {
 	a, err := query.Run(context.Background(), campaign(), q, query.Options{Now: time.Unix(0, 0), Marks: true})
 	if err != nil {
 		t.Fatal(err)
+	}
+	opt.Repeats = map[int64]string{}
+	for _, trial := range campaign() {
+		opt.Repeats[trial.Number] = trial.RepeatKey()
 	}
 	var f chart.Figure
 	if opt.Kind.FromSamples() {
@@ -195,7 +200,7 @@ func marks(f chart.Figure) string {
 	for _, c := range f.Clouds {
 		p("cloud %q dominated=%t", c.Name, c.Dominated)
 		for _, d := range c.Dots {
-			p("  %q %s, %s front=%t n=%d findings=%d void=%t", d.Label, num(d.X), num(d.Y), d.Front, d.N, d.Findings, d.Void)
+			p("  %q %s, %s front=%t best=%t n=%d findings=%d void=%t", d.Label, num(d.X), num(d.Y), d.Front, d.Best, d.N, d.Findings, d.Void)
 		}
 	}
 	for _, s := range f.Spread {

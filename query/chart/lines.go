@@ -334,6 +334,9 @@ func (p *lines) scale(want int) axis {
 		grow(p.fig.Limit.Value)
 	}
 	if p.fig.Kind == LoadKind && lo > 0 && hi >= 20*lo {
+		if slices.ContainsFunc(p.series, func(l line) bool { return slices.ContainsFunc(l.stops, func(s stop) bool { return len(s.ys) == 0 }) }) {
+			lo *= 0.6 // the crosses of failures stand below the values
+		}
 		return newLogAxis(lo, hi, want)
 	}
 	if p.fig.Near && lo > 0 && lo > hi*0.6 {

@@ -57,6 +57,7 @@ func (d *reader) waterfall(f *Figure, value int) error {
 		return i == stage || d.a.Columns[i].Name == "status" || d.a.Columns[i].Name == "failure"
 	})
 	marks, stages := d.options(value, stage, labels)
+	d.noteMixed(f, "options", value, func(row []core.Value) string { return row[stage].String() + "\x00" + d.label(row, labels) })
 	var sets [][]float64
 	for _, o := range marks {
 		sets = append(sets, o.values)
