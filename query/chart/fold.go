@@ -179,8 +179,12 @@ func repeatsNote(marks []Mark) string {
 		whiskers = whiskers || drawable(m.Low)
 	}
 	switch {
-	case !whiskers:
+	case !whiskers && most < 2:
 		return ""
+	case !whiskers && least == most:
+		return fmt.Sprintf("each bar stands for %d trials", most)
+	case !whiskers:
+		return fmt.Sprintf("a bar stands for %d to %d trials", least, most)
 	case least == 0:
 		return "whiskers show how far repeats lie apart"
 	case least == most:
