@@ -92,10 +92,10 @@ func (d *reader) folded(value int, labels []int) []Mark {
 			continue
 		}
 		into.Void = into.Void || m.Void
+		into.N += max(m.N, 1) // with per a row stands for several
 		sets[k] = append(sets[k], row[value].Num)
 	}
 	for k := range ms {
-		ms[k].N = len(sets[k])
 		if len(sets[k]) == 0 {
 			continue
 		}
