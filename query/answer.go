@@ -18,6 +18,9 @@ type Answer struct {
 	// figures (of either trial, where a row names two), or with Options.Marks the measured
 	// figures that it shows; nil where nothing is ranked or marked.
 	Severity []core.Severity
+	// Trials are, with Options.Marks, the numbers of the trials that each row stands for;
+	// none where a row is an aggregate.
+	Trials [][]int64
 	// Groups cut Rows: one without by, else one for each combination of keys, the
 	// empty ones included, in the order of the rows.
 	Groups     []Group

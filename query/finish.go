@@ -164,6 +164,9 @@ func (p *plan) fill(a *Answer, groups []*group, notes *assertions) []*group {
 					notes.addWithBaseline(p, one)
 				}
 			}
+			if p.numbers {
+				a.Trials = append(a.Trials, p.numbersOf(row))
+			}
 		}
 		out.Last = len(a.Rows)
 		if g.sound != nil && out.Last > out.First {

@@ -41,9 +41,10 @@ type plan struct {
 	outputs    []output
 	shown      []shownFigure // with marks
 
-	okOnly bool // only trials with status ok take part
-	split  bool // simulated trials stand apart
-	marks  bool // show says how bad the findings on its figures are
+	okOnly  bool // only trials with status ok take part
+	split   bool // simulated trials stand apart
+	marks   bool // show says how bad the findings on its figures are
+	numbers bool // the answer names the trials of each row
 	// early says that a baseline is needed before the last row was read.
 	early bool
 
@@ -134,6 +135,7 @@ func (q *Query) plan(names core.Names, opt Options) (*plan, error) {
 	// In reading order, so that the first mistake is the one reported.
 	steps := []func() error{p.planGoals, p.planCurve, p.planBy, p.planOver, p.planShow, p.planWhere, p.planVersus, p.planGroups, p.planOrder, p.planRest}
 	p.marks = opt.Marks && q.verb == "show"
+	p.numbers = opt.Marks
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err

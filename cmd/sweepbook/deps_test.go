@@ -23,7 +23,7 @@ var rules = map[string][]string{
 	"migrations":          nil,
 	"store":               {"core", "migrations", "modernc.org/sqlite", "golang.org/x/sys"},
 	"query":               {"core", "core/stats", "github.com/expr-lang/expr"},
-	"query/chart":         {"core", "query", "github.com/wcharczuk/go-chart"},
+	"query/chart":         {"core", "core/stats", "query", "github.com/wcharczuk/go-chart"},
 	"query/report":        {"core", "core/stats", "query", "query/chart"},
 	"plugins":             {"core", "plugins/internal/pb", "github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"},
 	"plugins/internal/pb": {"google.golang.org/grpc", "google.golang.org/protobuf"},

@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"flag"
+	"image/color"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +50,7 @@ func runDocument(t *testing.T, path string) {
 	got := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
 		return "```console\n" + runBlock(t, dir, consoleBlock.FindStringSubmatch(block)[1]) + "```"
 	})
+	comparePictures(t, dir)
 	if got == string(text) {
 		return
 	}
@@ -58,6 +61,58 @@ func runDocument(t *testing.T, path string) {
 		return
 	}
 	t.Errorf("%s shows other output than the program gives (-shown +given); -update rewrites it:\n%s", path, cmp.Diff(string(text), got))
+}
+
+// comparePictures holds the pictures of the documents against those that the commands of
+// a document drew under the same names. A few pixels may differ: the footer names the
+// history, which is another one each time.
+func comparePictures(t *testing.T, dir string) {
+	shown, err := filepath.Glob("../../docs/images/*.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range shown {
+		drawn, err := os.ReadFile(filepath.Join(dir, filepath.Base(path)))
+		if err != nil {
+			continue // another document's
+		}
+		old, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if differingPixels(t, old, drawn) <= 0.005 {
+			continue
+		}
+		if *update {
+			if err := os.WriteFile(path, drawn, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		t.Errorf("%s is not what its command draws; look at the new one, and -update stores it", path)
+	}
+}
+
+// differingPixels is the share of pixels that differ between two pictures.
+func differingPixels(t *testing.T, a, b []byte) float64 {
+	t.Helper()
+	x, errX := png.Decode(bytes.NewReader(a))
+	y, errY := png.Decode(bytes.NewReader(b))
+	if errY != nil {
+		t.Fatal(errY)
+	}
+	if errX != nil || x.Bounds() != y.Bounds() {
+		return 1
+	}
+	n, box := 0, x.Bounds()
+	for py := range box.Dy() {
+		for px := range box.Dx() {
+			if color.NRGBAModel.Convert(x.At(px, py)) != color.NRGBAModel.Convert(y.At(px, py)) {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(box.Dx()*box.Dy())
 }
 
 // runBlock gives a block as it should be: its commands, each with its stdout.

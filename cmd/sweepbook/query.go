@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/sweepbook/sweepbook/query"
+	"github.com/sweepbook/sweepbook/query/chart"
 )
 
 func (a *app) queryCommand() *cli.Command {
@@ -14,6 +16,9 @@ func (a *app) queryCommand() *cli.Command {
 		Name:      "query",
 		Usage:     "ask the history a question",
 		ArgsUsage: "'QUESTION'",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "chart", Usage: "also draw the answer into this `FILE`, .png or .svg"},
+		},
 		Description: "For example: sweepbook query 'max total_tps where success_rate == 1 by workload'\n" +
 			"sweepbook fields lists what can be asked for.",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -21,16 +26,29 @@ func (a *app) queryCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			picture, format := cmd.String("chart"), chart.PNG
+			if picture != "" {
+				if format, err = pictureFormat("query --chart", picture); err != nil {
+					return err
+				}
+			}
 			db, err := a.openRead(ctx, cmd)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
-			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now(), Marks: picture != ""})
 			if err != nil {
 				return err
 			}
-			return a.answer(cmd, answer)
+			if err := a.answer(cmd, answer); err != nil || picture == "" {
+				return err
+			}
+			if err := a.drawAnswer(ctx, db, answer, chart.Options{Format: format}, picture); err != nil {
+				return fmt.Errorf("query --chart: %w", err)
+			}
+			a.say("chart: %s", picture)
+			return nil
 		},
 	})
 }

@@ -12,25 +12,30 @@ import (
 // Options say which columns of an answer become what. The zero Options choose:
 // see FromAnswer.
 type Options struct {
-	Title string   // "" is the query
-	Value string   // column that is drawn
-	X     string   // ordered column to draw it over; "-" for bars where a curve would be chosen
-	Label []string // columns that name a bar or a line
+	Kind     Kind     // "" and AutoKind choose
+	Title    string   // "" says what is drawn
+	Value    string   // column that is drawn
+	X        string   // column to draw it over or against; "-" for bars where a curve would be chosen
+	Label    []string // columns that name a bar or a line
+	Point    string   // column that is written at the points of a frontier or scatter
+	Baseline string   // label of the bar that the others are compared with
+	Limit    *Limit   // of the value or of x
+	Notes    []string // further ones, for the footer
+	// Repeats has one key for all trials that repeat each other, by their numbers. Where it
+	// is given, a mark that puts others together is named in the footer.
+	Repeats map[int64]string
 	// Format, Width and Height are as in Figure.
 	Format        Format
 	Width, Height int
 }
 
-// Draw is FromAnswer and then Lines or Bar.
+// Draw is FromAnswer and then Render.
 func Draw(a *query.Answer, opt Options) ([]byte, error) {
 	f, err := FromAnswer(a, opt)
 	if err != nil {
 		return nil, err
 	}
-	if f.X != "" {
-		return Lines(f)
-	}
-	return Bar(f)
+	return Render(f)
 }
 
 // FromAnswer makes a figure of an answer's rows. The value is the ranked one, of
@@ -39,42 +44,105 @@ func Draw(a *query.Answer, opt Options) ([]byte, error) {
 // columns in which rows differ. Rows with role baseline are marked, and so are
 // rows with findings: those of the column findings, and those that the answer says
 // touch its figures ([query.Options.Marks] for show). An answer without rows is ErrNothing; an unknown column an
-// error that names those there are.
+// error that names those there are, and so is one that the kind of chart needs and the
+// answer lacks.
 func FromAnswer(a *query.Answer, opt Options) (Figure, error) {
 	if len(a.Rows) == 0 {
 		return Figure{}, fmt.Errorf("%w: no trial answers %q", ErrNothing, a.Query)
 	}
-	d := &reader{a: a}
+	d := &reader{a: a, opt: opt}
+	if opt.Kind == "" || opt.Kind == AutoKind {
+		d.opt.Kind = Choose(a, opt)
+	}
+	if err := d.checkLimit(); err != nil {
+		return Figure{}, err
+	}
+	f := Figure{Kind: d.opt.Kind, Title: opt.Title, Query: strings.Join(strings.Fields(a.Query), " "), From: a.History, Trials: d.trials(),
+		Notes: append(slices.Clone(opt.Notes), Accounting(a)...), Format: opt.Format, Width: opt.Width, Height: opt.Height}
+	if d.opt.Kind.FromSamples() {
+		return Figure{}, fmt.Errorf("a chart of kind %s: %w: it is made of single requests, see FromRequests", d.opt.Kind, core.ErrInvalid)
+	}
+	if d.opt.Kind == FrontierKind || d.opt.Kind == ScatterKind {
+		return f, d.cloud(&f)
+	}
 	value, err := d.valueColumn(opt.Value)
 	if err != nil {
 		return Figure{}, err
 	}
-	x, err := d.xColumn(opt.X, value)
-	if err != nil {
-		return Figure{}, err
-	}
-	labels, err := d.labelColumns(opt.Label, value, x)
-	if err != nil {
-		return Figure{}, err
-	}
 	col := a.Columns[value]
-	f := Figure{Title: opt.Title, Value: col.Name, Unit: col.Unit, Better: col.Better, Query: a.Query, From: a.History,
-		Notes: Accounting(a), Format: opt.Format, Width: opt.Width, Height: opt.Height}
-	if f.Title == "" {
-		f.Title = strings.Join(strings.Fields(a.Query), " ")
-		f.Query = "" // the title says it
+	f.Value, f.Unit, f.Better = col.Name, col.Unit, col.Better
+	switch d.opt.Kind {
+	case BeforeAfterKind:
+		err = d.pairs(&f, value)
+	case WaterfallKind:
+		err = d.waterfall(&f, value)
+	case HistoryKind:
+		err = d.history(&f, value)
+	case LineKind, LoadKind:
+		err = d.curve(&f, value)
+	default:
+		var labels []int
+		if labels, err = d.labelColumns(opt.Label, value, -1); err == nil {
+			f.Bars = d.bars(value, labels)
+			d.compareBars(&f)
+			if d.folds() {
+				d.noteMixed(&f, "bars", value, func(row []core.Value) string { return d.label(row, labels) })
+			}
+			d.named(&f, value, -1, labels)
+		}
 	}
+	return f, err
+}
+
+// named gives a figure its title.
+func (d *reader) named(f *Figure, value, x int, labels []int) {
+	if f.Title != "" {
+		return
+	}
+	if v := d.a.Verb; v == "first" || v == "last" || v == "at" {
+		f.Title = f.Query // the value alone would not say what it is the place of
+		return
+	}
+	over := ""
 	if x >= 0 {
-		f.X, f.XUnit, f.XTime = a.Columns[x].Name, a.Columns[x].Unit, a.Columns[x].Type == core.TimeType
-		f.Series = d.series(value, x, labels)
-	} else {
-		f.Bars = d.bars(value, labels)
+		over = d.a.Columns[x].Name
 	}
-	return f, nil
+	f.Title = d.title(d.a.Columns[value].Name, over, labels)
+}
+
+// trials are the numbers of the trials drawn, in order, each once.
+func (d *reader) trials() []int64 {
+	var out []int64
+	for _, row := range d.a.Trials {
+		out = append(out, row...)
+	}
+	if len(out) == 0 {
+		for _, name := range []string{"number", "before(number)", "after(number)"} {
+			for _, row := range d.a.Rows {
+				if n := d.count(row, name); n > 0 {
+					out = append(out, int64(n))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// checkLimit refuses a limit on a column that there is not.
+func (d *reader) checkLimit() error {
+	if d.opt.Limit == nil {
+		return nil
+	}
+	_, err := d.find(d.opt.Limit.Column)
+	return err
 }
 
 // reader finds its way through the columns of an answer.
-type reader struct{ a *query.Answer }
+type reader struct {
+	a   *query.Answer
+	opt Options
+}
 
 func (d *reader) index(name string) int {
 	return slices.IndexFunc(d.a.Columns, func(c query.Column) bool { return c.Name == name })
@@ -95,6 +163,12 @@ func (d *reader) valueColumn(name string) (int, error) {
 	if name != "" {
 		return d.find(name)
 	}
+	if place, asked := d.placeColumn(), d.askedColumn(); place >= 0 {
+		if d.a.Verb == "change" && asked >= 0 {
+			return asked, nil
+		}
+		return place, nil
+	}
 	if v := d.a.Verb; v == "max" || v == "min" || v == "pareto" {
 		// The ranked value stands first, or behind the groups.
 		if i := slices.IndexFunc(d.a.Columns, func(c query.Column) bool { return c.Better != 0 && !d.plainField(c.Name) }); i >= 0 {
@@ -113,6 +187,30 @@ func (d *reader) valueColumn(name string) (int, error) {
 	return -1, fmt.Errorf("%w: no column of %q holds numbers to draw", ErrNothing, d.a.Query)
 }
 
+// placeColumn is, of first, last, at and change, the place along which they looked; -1
+// elsewhere. It is the first column that has a neighbour's beside it.
+func (d *reader) placeColumn() int {
+	if !slices.Contains([]string{"first", "last", "at", "change"}, d.a.Verb) {
+		return -1
+	}
+	return slices.IndexFunc(d.a.Columns, d.hasNeighbour)
+}
+
+// askedColumn is the value of change: the next one with a neighbour's beside it.
+func (d *reader) askedColumn() int {
+	place := d.placeColumn()
+	for i, c := range d.a.Columns {
+		if i > place && d.hasNeighbour(c) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *reader) hasNeighbour(c query.Column) bool {
+	return d.index("before("+c.Name+")") >= 0 || d.index("after("+c.Name+")") >= 0
+}
+
 // plainField: a choice or an identity, which is never the ranked value when it
 // stands there by itself.
 func (d *reader) plainField(name string) bool {
@@ -126,6 +224,9 @@ func (d *reader) numeric(col int) bool {
 
 // bookkeeping columns say which trial a row is; they are never drawn unasked.
 func (d *reader) bookkeeping(name string) bool {
+	if _, _, neighbours := strings.Cut(name, "("); neighbours && (strings.HasPrefix(name, "before(") || strings.HasPrefix(name, "after(")) {
+		return true
+	}
 	return slices.Contains([]string{"number", "n", "findings", "id", "attempt", "repeat", "seed"}, name)
 }
 
@@ -139,6 +240,8 @@ func (d *reader) xColumn(name string, value int) (int, error) {
 		return -1, nil
 	case name != "":
 		return d.find(name)
+	case d.a.Verb == "change":
+		return d.placeColumn(), nil
 	case d.a.Verb != "show":
 		return -1, nil
 	}
@@ -166,11 +269,14 @@ func (d *reader) labelColumns(names []string, value, x int) ([]int, error) {
 	if cols = d.keys(value, x); len(cols) > 0 {
 		return cols, nil
 	}
+	if d.placeColumn() >= 0 && d.askedColumn() >= 0 && d.a.Verb == "change" {
+		return nil, nil // without by, one curve may have many trials
+	}
 	var constant []int
 	for i, c := range d.a.Columns {
 		f, _ := core.LookupField(c.Name)
 		if i == value || i == x || d.bookkeeping(c.Name) || c.Name == "config" || c.Name == "setup" || c.Name == "role" ||
-			f.Measured() || c.Better != 0 {
+			c.Name == "status" || c.Name == "failure" || c.Name == "simulated" || c.Name == "failed_repeats" || f.Measured() || c.Better != 0 {
 			continue
 		}
 		if d.differs(i) {
@@ -262,28 +368,13 @@ func (d *reader) findings(row int) int {
 	return n
 }
 
-func (d *reader) bars(value int, labels []int) []Mark {
-	var ms []Mark
-	times := map[string]int{}
-	for i, row := range d.a.Rows {
-		m := Mark{Label: d.label(row, labels), Value: row[value], Findings: d.findings(i), Void: d.severity(i) == core.SeverityVoid}
-		if i := d.index("role"); i >= 0 && row[i].Text == string(core.RoleBaseline) {
-			m.Emphasis = Baseline
-		}
-		times[m.Label]++
-		ms = append(ms, m)
-	}
-	for i := range ms {
-		if n := d.count(d.a.Rows[i], "number"); n > 0 && (times[ms[i].Label] > 1 || ms[i].Label == "") {
-			ms[i].Label = strings.TrimSpace(fmt.Sprintf("%s #%d", ms[i].Label, n))
-		}
-	}
-	return ms
-}
-
 func (d *reader) series(value, x int, labels []int) []Series {
 	var all []Series
 	at := map[string]int{}
+	bx, by := -1, -1
+	if d.a.Verb == "change" {
+		bx, by = d.index("before("+d.a.Columns[x].Name+")"), d.index("before("+d.a.Columns[value].Name+")")
+	}
 	for i, row := range d.a.Rows {
 		name := d.label(row, labels)
 		if _, ok := at[name]; !ok {
@@ -291,6 +382,10 @@ func (d *reader) series(value, x int, labels []int) []Series {
 			all = append(all, Series{Name: name})
 		}
 		s := &all[at[name]]
+		// Of change each row holds two neighbours of a curve.
+		if bx >= 0 && by >= 0 && !slices.ContainsFunc(s.Points, func(p Point) bool { return p.X.Equal(row[bx]) && p.Y.Equal(row[by]) }) {
+			s.Points = append(s.Points, Point{X: row[bx], Y: row[by], Void: d.severity(i) == core.SeverityVoid})
+		}
 		s.Points = append(s.Points, Point{X: row[x], Y: row[value], Findings: d.findings(i), Void: d.severity(i) == core.SeverityVoid})
 	}
 	return all

@@ -9,8 +9,9 @@ import (
 
 // Bar draws one value a bar, from zero, in the order given. Up to eight bars with
 // short labels stand upright; others, and grouped ones, lie, so that their labels
-// stay readable. A mark without a finite value is not drawn but named in the
-// footer. The error is ErrNothing when no mark has one.
+// stay readable. A mark without a value keeps its place with a cross and the reason,
+// so that a failure is seen and is not a 0; one that no scale can hold is named in the
+// footer. The error is ErrNothing when no mark has a value.
 func Bar(f Figure) ([]byte, error) {
 	if err := f.size(); err != nil {
 		return nil, err
@@ -20,24 +21,39 @@ func Bar(f Figure) ([]byte, error) {
 		return nil, err
 	}
 	b := &bars{sheet: s}
-	var missing []string
-	for _, m := range f.Bars {
-		if !drawable(m.Value) {
-			name := s.line(m.name())
-			if m.Value.Kind == core.KindNumber {
-				name += " (" + Number(m.Value.Num) + " is out of range)"
-			}
-			missing = append(missing, name)
+	var missing, beyond []string
+	for i, m := range f.Bars {
+		if len(b.marks) == mostBars {
+			b.beyond = len(f.Bars) - i
+			break
+		}
+		if m.Value.Kind == core.KindNumber && !drawable(m.Value) {
+			beyond = append(beyond, s.line(m.name())+" ("+Number(m.Value.Num)+" is out of range)")
 			continue
+		}
+		if !drawable(m.Value) {
+			missing = append(missing, s.line(m.name()))
+			m.Value = core.Missing()
+		} else {
+			b.drawn++
 		}
 		b.add(m)
 	}
-	if len(b.marks) == 0 {
+	if b.drawn == 0 {
 		return nil, fmt.Errorf("%w: no bar has a value for %s", ErrNothing, orName(f.Value, "its field"))
 	}
 	notes := f.Notes
+	if n := repeatsNote(b.marks); n != "" {
+		notes = append([]string{n}, notes...)
+	}
+	if n := lostNote(b.marks); n != "" {
+		notes = append([]string{n}, notes...)
+	}
 	if len(missing) > 0 {
-		notes = append([]string{fmt.Sprintf("not drawn, no %s: %s", orName(f.Value, "value"), listed(missing, 6))}, notes...)
+		notes = append([]string{fmt.Sprintf("no %s: %s", orName(f.Value, "value"), listed(missing, 6))}, notes...)
+	}
+	if len(beyond) > 0 {
+		notes = append([]string{fmt.Sprintf("not drawn, no usable %s: %s", orName(f.Value, "value"), listed(beyond, 6))}, notes...)
 	}
 	upright := b.upright()
 	s.fill(b.legend(), notes)
@@ -58,7 +74,7 @@ func Bar(f Figure) ([]byte, error) {
 		b.drawLying(c)
 	}
 	s.draw(c)
-	return c.save(orName(f.Title, f.Value))
+	return c.save(&f)
 }
 
 func orName(s, otherwise string) string {
@@ -83,7 +99,12 @@ type bars struct {
 	labels []string // readable, with the dagger of findings
 	values []string // number and note
 	groups bool
+	drawn  int // marks with a value
+	beyond int // marks that no picture has room for
 }
+
+// mostBars is more than the tallest picture holds.
+const mostBars = 500
 
 const dagger = "†"
 
@@ -93,7 +114,9 @@ func (b *bars) add(m Mark) {
 		label += " " + dagger
 	}
 	value := Number(m.Value.Num)
-	if m.Note != "" {
+	if !drawable(m.Value) {
+		value = orName(m.Failure, "no value")
+	} else if m.Note != "" {
 		value += " (" + m.Note + ")"
 	}
 	m.Group = b.line(m.Group)
@@ -106,7 +129,8 @@ func (b *bars) add(m Mark) {
 func (b *bars) axis(want int) axis {
 	lo, hi := 0.0, 0.0
 	for _, m := range b.marks {
-		lo, hi = math.Min(lo, m.Value.Num), math.Max(hi, m.Value.Num)
+		low, high := m.reach()
+		lo, hi = math.Min(lo, low), math.Max(hi, high)
 	}
 	return newAxis(lo, hi, want)
 }
@@ -132,17 +156,47 @@ func (b *bars) legend() []key {
 	add(text, func(m Mark) bool { return m.Emphasis == Baseline }, box((*canvas).hatch))
 	add("best", func(m Mark) bool { return m.Emphasis == Best }, box(func(c *canvas, x0, y0, x1, y1 float64) { c.rect(x0, y0, x1, y1, orange) }))
 	add("void: must not decide", func(m Mark) bool { return m.Void }, box(func(c *canvas, x0, y0, x1, y1 float64) { c.frame(x0, y0, x1, y1, ink, 2) }))
+	add("repeats: smallest to largest", func(m Mark) bool { return drawable(m.Low) }, func(c *canvas, x, y float64) {
+		c.whiskerH(x+3, x+keyWidth-3, y, 4)
+	})
+	add("no value", func(m Mark) bool { return !drawable(m.Value) }, func(c *canvas, x, y float64) { c.cross(x+keyWidth/2, y, 4, failRed) })
 	mark, _ := b.face.readable(dagger)
 	add("audit findings on the trial", func(m Mark) bool { return m.Findings > 0 },
 		func(c *canvas, x, y float64) { c.text(mark, x+keyWidth, y, b.label, right, ink) })
 	return keys
 }
 
+// reach is how far a mark extends along the scale.
+func (m Mark) reach() (low, high float64) {
+	low, high = m.Value.Num, m.Value.Num
+	if drawable(m.Low) && drawable(m.High) {
+		low, high = math.Min(low, m.Low.Num), math.Max(high, m.High.Num)
+	}
+	return low, high
+}
+
+// lostNote names the bars some of whose repeats have no value.
+func lostNote(marks []Mark) string {
+	var names []string
+	for _, m := range marks {
+		if m.Lost > 0 && drawable(m.Value) {
+			names = append(names, fmt.Sprintf("%d of %s", m.Lost, orName(m.name(), "one")))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "repeats without a value, which do not count: " + listed(names, 6)
+}
+
 func (m Mark) paint(c *canvas, x0, y0, x1, y1 float64) {
 	x0, x1 = math.Min(x0, x1), math.Max(x0, x1)
 	y0, y1 = math.Min(y0, y1), math.Max(y0, y1)
 	switch {
-	case x1-x0 < 1 || y1-y0 < 1:
+	case !drawable(m.Value) || x1-x0 < 1 || y1-y0 < 1:
+	case m.Void && m.Emphasis == Baseline:
+		c.hatch(x0, y0, x1, y1)
+		c.frame(x0, y0, x1, y1, ink, 2)
 	case m.Void:
 		c.rect(x0, y0, x1, y1, white)
 		c.frame(x0, y0, x1, y1, ink, 2)
@@ -159,7 +213,7 @@ func (m Mark) paint(c *canvas, x0, y0, x1, y1 float64) {
 func (b *bars) reference() (v float64, ok bool) {
 	n := 0
 	for _, m := range b.marks {
-		if m.Emphasis == Baseline {
+		if m.Emphasis == Baseline && drawable(m.Value) {
 			v = m.Value.Num
 			n++
 		}
@@ -224,12 +278,15 @@ func (b *bars) drawUpright(c *canvas) {
 	}
 	at := func(v float64) float64 { return math.Round(y1 - a.at(v)*(y1-y0)) }
 	b.drawScale(c, a, x0, x1, at)
-	name := b.face.shorten(b.line(b.fig.axisName()), b.small, y1-y0)
+	name := b.axisTitle(b.fig, false, y1-y0)
 	c.upright(name, b.pad+b.small*0.5, (y0+y1)/2, b.small, soft)
 	thick := math.Min(slot*0.62, b.label*8)
 	for i, m := range b.marks {
 		mid := x0 + slot*(float64(i)+0.5)
 		m.paint(c, math.Round(mid-thick/2), at(0), math.Round(mid+thick/2), at(m.Value.Num))
+		if drawable(m.Low) {
+			c.whiskerV(mid, at(m.Low.Num), at(m.High.Num), math.Min(thick/4, b.label*0.7))
+		}
 	}
 	c.hline(x0, x1, at(0), soft)
 	if v, ok := b.reference(); ok {
@@ -237,9 +294,14 @@ func (b *bars) drawUpright(c *canvas) {
 	}
 	for i, m := range b.marks {
 		mid := x0 + slot*(float64(i)+0.5)
-		y := at(m.Value.Num) - b.label*0.8
+		low, high := m.reach()
+		y := at(high) - b.label*0.8
 		if m.Value.Num < 0 {
-			y = at(m.Value.Num) + b.label*0.9
+			y = at(low) + b.label*0.9
+		}
+		if !drawable(m.Value) {
+			c.cross(mid, at(0)-b.label*0.7, b.label*0.35, failRed)
+			y -= b.label * 0.9
 		}
 		b.tag(c, b.values[i], mid, y, center)
 		ly := y1 + b.label

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"strings"
 
 	gochart "github.com/wcharczuk/go-chart/v2"
 	"github.com/wcharczuk/go-chart/v2/drawing"
@@ -25,6 +24,10 @@ var (
 	grey     = color{R: 0x7b, G: 0x84, B: 0x8d, A: 255}
 	pale     = color{R: 0xe8, G: 0xea, B: 0xed, A: 255}
 	palette  = []color{bluish, orange, {R: 0x00, G: 0x9e, B: 0x73, A: 255}, {R: 0xcc, G: 0x79, B: 0xa7, A: 255}, {R: 0x56, G: 0xb4, B: 0xe9, A: 255}, {R: 0xd5, G: 0x5e, B: 0x00, A: 255}, ink, {R: 0x8c, G: 0x6d, B: 0x1f, A: 255}}
+	failRed  = color{R: 0xb0, G: 0x2a, B: 0x1a, A: 255}
+	shade    = color{R: 0xf6, G: 0xed, B: 0xe9, A: 255}
+	band     = color{R: 0xd5, G: 0xe6, B: 0xf2, A: 255}
+	faint    = color{R: 0xb4, G: 0xba, B: 0xc1, A: 255}
 	noColor  = color{}
 	textSlip = 0.36 // half the height of a capital letter, in parts of the font size
 )
@@ -36,6 +39,14 @@ type canvas struct {
 	face face
 	svg  bool
 	w, h int
+	used map[rune]bool // letters written, for the font of an SVG
+}
+
+// note remembers the letters of a text.
+func (c *canvas) note(s string) {
+	for _, r := range s {
+		c.used[r] = true
+	}
 }
 
 func newCanvas(f *Figure, fc face) (*canvas, error) {
@@ -59,7 +70,7 @@ func newCanvas(f *Figure, fc face) (*canvas, error) {
 		r.SetDPI(64)
 	}
 	r.SetFont(font)
-	c := &canvas{r: r, face: fc, svg: f.Format == SVG, w: f.Width, h: f.Height}
+	c := &canvas{r: r, face: fc, svg: f.Format == SVG, w: f.Width, h: f.Height, used: map[rune]bool{}}
 	c.rect(0, 0, float64(c.w), float64(c.h), white)
 	return c, nil
 }
@@ -150,6 +161,13 @@ func (c *canvas) polyline(col color, dash []float64, xy []float64) {
 	if len(xy) < 4 {
 		return
 	}
+	// The rasteriser takes the square of the points that share a row of pixels, so that a
+	// long line is drawn in pieces.
+	const piece = 120
+	for len(xy) > 2*piece {
+		c.polyline(col, dash, xy[:piece])
+		xy = xy[piece-2:]
+	}
 	c.pen(noColor, col, 2, dash)
 	c.r.MoveTo(px(xy[0]), px(xy[1]))
 	for i := 2; i+1 < len(xy); i += 2 {
@@ -205,6 +223,66 @@ func (c *canvas) cross(x, y, s float64, col color) {
 	c.polyline(col, nil, []float64{x - s, y + s, x + s, y - s})
 }
 
+// whiskerV and whiskerH are lines with a cap at either end, on a white ground, so that
+// they show on a bar of any colour.
+func (c *canvas) whiskerV(x, y0, y1, wing float64) {
+	x, y0, y1 = math.Round(x), math.Min(y0, y1), math.Max(y0, y1)
+	wing = math.Round(wing)
+	for _, p := range []struct {
+		grow float64
+		col  color
+	}{{1, white}, {0, ink}} {
+		c.rect(x-p.grow, y0, x+1+p.grow, y1, p.col)
+		c.rect(x-wing-p.grow, y0-p.grow, x+wing+1+p.grow, y0+1+p.grow, p.col)
+		c.rect(x-wing-p.grow, y1-p.grow, x+wing+1+p.grow, y1+1+p.grow, p.col)
+	}
+	c.rect(x, y0, x+1, y1, ink)
+}
+
+func (c *canvas) whiskerH(x0, x1, y, wing float64) {
+	y, x0, x1 = math.Round(y), math.Round(math.Min(x0, x1)), math.Round(math.Max(x0, x1))
+	wing = math.Round(wing)
+	for _, p := range []struct {
+		grow float64
+		col  color
+	}{{1, white}, {0, ink}} {
+		c.rect(x0, y-p.grow, x1, y+1+p.grow, p.col)
+		c.rect(x0-p.grow, y-wing-p.grow, x0+1+p.grow, y+wing+1+p.grow, p.col)
+		c.rect(x1-p.grow, y-wing-p.grow, x1+1+p.grow, y+wing+1+p.grow, p.col)
+	}
+	c.rect(x0, y, x1, y+1, ink)
+}
+
+// thread joins a label to its point.
+func (c *canvas) thread(x0, y0, x1, y1 float64) {
+	c.pen(noColor, faint, 1, nil)
+	c.r.MoveTo(px(x0), px(y0))
+	c.r.LineTo(px(x1), px(y1))
+	c.r.Stroke()
+}
+
+// ring is a circle around a marker.
+func (c *canvas) ring(x, y, radius float64, col color) {
+	c.pen(noColor, col, 2, nil)
+	if c.svg {
+		c.r.Circle(radius, px(x), px(y))
+		return
+	}
+	c.r.MoveTo(px(x+radius), px(y))
+	c.r.ArcTo(px(x), px(y), radius, radius, 0, 2*math.Pi)
+	c.r.Close()
+	c.r.Stroke()
+}
+
+// arrow points up or down; the built-in font has none.
+func (c *canvas) arrow(x, y, s float64, up bool, col color) {
+	if up {
+		c.polygon(col, x, y-s, x+s, y+s*0.7, x-s, y+s*0.7)
+	} else {
+		c.polygon(col, x, y+s, x+s, y-s*0.7, x-s, y-s*0.7)
+	}
+}
+
 // align says which part of a text lies at x.
 type align uint8
 
@@ -224,6 +302,7 @@ func (c *canvas) text(s string, x, y, size float64, at align, col color) {
 	}
 	c.r.SetFontSize(size)
 	c.r.SetFontColor(col)
+	c.note(s)
 	if c.svg {
 		s = html.EscapeString(s) // go-chart writes the text as it is
 	}
@@ -235,6 +314,7 @@ func (c *canvas) upright(s string, x, y, size float64, col color) {
 	c.r.SetFontSize(size)
 	c.r.SetFontColor(col)
 	half := c.face.width(s, size) / 2
+	c.note(s)
 	if c.svg {
 		s = html.EscapeString(s)
 	}
@@ -243,15 +323,13 @@ func (c *canvas) upright(s string, x, y, size float64, col color) {
 	c.r.ClearTextRotation()
 }
 
-func (c *canvas) save(title string) ([]byte, error) {
+func (c *canvas) save(f *Figure) ([]byte, error) {
 	var b bytes.Buffer
 	if err := c.r.Save(&b); err != nil {
 		return nil, fmt.Errorf("write chart: %w", err)
 	}
-	if !c.svg {
-		return b.Bytes(), nil
+	if c.svg {
+		return finishSVG(b.String(), f, c.w, c.h, c.used)
 	}
-	head, body, _ := strings.Cut(b.String(), ">")
-	return []byte(fmt.Sprintf(`%s width="%d" height="%d" role="img"><title>%s</title>%s`,
-		head, c.w, c.h, html.EscapeString(title), body)), nil
+	return finishPNG(b.Bytes(), f)
 }

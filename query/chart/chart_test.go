@@ -208,7 +208,7 @@ func TestFooterSaysWhatIsNotDrawn(t *testing.T) {
 		draw func(chart.Figure) ([]byte, error)
 		want []string
 	}{
-		{few, chart.Bar, []string{"not drawn, no total_tps: broken", "considered 13, left out: 2 by where, 1 by status", "query: max total_tps"}},
+		{few, chart.Bar, []string{"no total_tps: broken", "no value", "considered 13, left out: 2 by where, 1 by status", "query: max total_tps"}},
 		{many, chart.Bar, []string{"showing the first ", " of 45 bars"}},
 		{barFigures()["extreme"], chart.Bar, []string{"d (1e+308 is out of range)", "f (NaN is out of range)", "e (+Inf is out of range)"}},
 		{barFigures()["stages"], chart.Bar, []string{"? stands for a character that the chart font lacks", "?? yes -> ^ * ?", "void: must not decide"}},

@@ -18,8 +18,7 @@ type Format uint8
 const (
 	// PNG is the zero Format.
 	PNG Format = iota
-	// SVG names its font without embedding it, so a viewer without Roboto shows the
-	// nearest sans-serif one.
+	// SVG carries the outlines of the letters that it uses.
 	SVG
 )
 
@@ -42,6 +41,7 @@ const (
 
 // Figure is what a picture shows: values already chosen, with their labels.
 type Figure struct {
+	Kind     Kind // for Render; Bar and Lines do without
 	Title    string
 	Subtitle string
 	Value    string      // name of the value, "total_tps"
@@ -54,9 +54,20 @@ type Figure struct {
 	XUnit  string       // "" when it has none
 	XTime  bool         // x is seconds since 1970 UTC
 	Series []Series     // for Lines
+	Limit  *Limit       // drawn as a line across the plot
+	Places []string     // for Lines: x is an index into these names, as of versions
+	Near   bool         // for Lines: the scale may begin near the values, which is said
+	Pairs  []Pair       // for BeforeAfter
+	Steps  []Step       // for Waterfall
+	Noise  *NoiseBand   // for Waterfall
+	Clouds []Cloud      // for Scatter and Frontier
+	Cloud  CloudAxes    // for Scatter and Frontier
+	Spread []Sample     // for ECDF
+	Flow   *Flow        // for Timeline
 	Notes  []string     // what was left out and why, a line each, for the footer
 	Query  string       // the question, for the footer
 	From   core.History // whom it was asked of, for the footer
+	Trials []int64      // numbers of the trials drawn, for the metadata
 
 	Format Format
 	Width  int // pixels; 0 is DefaultWidth
@@ -84,12 +95,28 @@ type Mark struct {
 	Emphasis Emphasis
 	Findings int  // audit findings on the trial: the label gets a dagger
 	Void     bool // the value must not decide anything: drawn as an outline
+	// Of repeats that are one bar: the ends of its whisker, how many have a value, and
+	// how many have none.
+	Low, High core.Value
+	N, Lost   int
+	Failure   string // said where the value would stand when there is none
 }
 
 // Series is one line of Lines: the points of one setup, say.
 type Series struct {
 	Name   string
 	Points []Point
+	// Of a curve held against a limit: the last place up to which every point keeps it
+	// and the first one at which one does not; missing where there is none.
+	Holds, Breaks core.Value
+	Changes       []Change
+}
+
+// Change is a step between two neighbouring places of a series that is no noise.
+type Change struct {
+	At     float64 // the later place
+	Share  float64 // 0.05 is +5 %
+	Better bool
 }
 
 // Point is one trial. X is a number or Unlimited, which gets a place of its own
@@ -132,6 +159,21 @@ func (f *Figure) axisName() string {
 		s += ", lower is better"
 	}
 	return s
+}
+
+// axisTitle is the name of an axis as far as it fits: without the direction that is
+// better first, then without its middle.
+func (s *sheet) axisTitle(f *Figure, log bool, room float64) string {
+	scale := ""
+	if log {
+		scale = ", log scale"
+	}
+	for _, text := range []string{f.axisName() + scale, withUnit(f.Value, f.Unit) + scale, withUnit(f.Value, f.Unit)} {
+		if text = s.line(text); s.face.width(text, s.small) <= room {
+			return text
+		}
+	}
+	return s.face.shorten(s.line(withUnit(f.Value, f.Unit)), s.small, room)
 }
 
 func withUnit(name, unit string) string {

@@ -13,11 +13,6 @@ import (
 
 var svgLine = regexp.MustCompile(`<text x="(-?\d+)" y="(-?\d+)" style="[^"]*font-size:([\d.]+)px[^"]*"(\s+transform="[^"]*")?>([^<]*)</text>`)
 
-type box struct {
-	x0, y0, x1, y1 float64
-	text           string
-}
-
 func textBoxes(t *testing.T, fc face, svg []byte) []box {
 	t.Helper()
 	var bs []box

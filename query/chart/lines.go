@@ -26,10 +26,21 @@ func Lines(f Figure) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &lines{sheet: s}
+	p := &lines{sheet: s, crosses: map[float64]int{}}
 	notes := append(p.read(f.Series), f.Notes...)
 	if p.drawn == 0 {
 		return nil, fmt.Errorf("%w: no point has both %s and %s", ErrNothing, orName(f.X, "an x"), orName(f.Value, "a value"))
+	}
+	if p.drawn > mostMarkers {
+		p.dense = true
+		notes = append([]string{fmt.Sprintf("%d points are too many to mark: lines join the medians", p.drawn)}, notes...)
+	}
+	if p.everyDoubt() {
+		p.quiet = true
+		notes = append([]string{allDoubted}, notes...)
+	}
+	if p.fig.Near && p.scale(2).lo > 0 {
+		notes = append([]string{"the scale does not begin at 0"}, notes...)
 	}
 	s.fill(p.legend(), notes)
 	c, err := newCanvas(&f, s.face)
@@ -38,21 +49,14 @@ func Lines(f Figure) ([]byte, error) {
 	}
 	p.draw(c)
 	s.draw(c)
-	return c.save(orName(f.Title, withUnit(f.Value, f.Unit)))
-}
-
-// stop is all points of a series at one x.
-type stop struct {
-	x      float64 // +Inf is unlimited
-	ys     []float64
-	doubts []bool // the point at the same place has findings
-	voids  []bool // the point at the same place must not decide
-	lost   int    // points without a value
+	return c.save(&f)
 }
 
 type line struct {
-	name  string
-	stops []stop // in numeric order
+	name          string
+	stops         []stop // in numeric order
+	holds, breaks core.Value
+	changes       []Change
 }
 
 type lines struct {
@@ -63,111 +67,17 @@ type lines struct {
 	unlimited bool
 	doubt     bool
 	void      bool
+	quiet     bool            // every point has findings: said once
+	dense     bool            // too many points for a marker each
+	crosses   map[float64]int // drawn at each x, which stand on one another
+	signs     *placer         // of findings
 }
+
+// mostMarkers is how many points can have a marker each.
+const mostMarkers = 5000
 
 // mostSeries is how many lines a reader can tell apart.
 const mostSeries = 8
-
-// read sorts the points into stops and says what cannot be drawn.
-func (p *lines) read(series []Series) (notes []string) {
-	var gaps, adrift []string
-	repeats := false
-	for _, s := range series {
-		l := line{name: p.line(s.Name)}
-		points := slices.Clone(s.Points)
-		slices.SortStableFunc(points, func(a, b Point) int { return compareFloat(a.X.Num, b.X.Num) })
-		drawn := 0
-		for _, pt := range points {
-			if pt.X.Kind != core.KindNumber || !drawable(pt.X) && !pt.X.IsUnlimited() {
-				adrift = append(adrift, orName(l.name, "a point"))
-				continue
-			}
-			if n := len(l.stops); n == 0 || l.stops[n-1].x != pt.X.Num {
-				l.stops = append(l.stops, stop{x: pt.X.Num})
-			}
-			at := &l.stops[len(l.stops)-1]
-			if !drawable(pt.Y) {
-				at.lost++
-				gaps = append(gaps, p.place(l.name, pt.X))
-				continue
-			}
-			at.ys = append(at.ys, pt.Y.Num)
-			at.doubts = append(at.doubts, pt.Findings > 0)
-			at.voids = append(at.voids, pt.Void)
-			p.void = p.void || pt.Void
-			repeats = repeats || len(at.ys) > 1
-			p.doubt = p.doubt || pt.Findings > 0
-			drawn++
-		}
-		if drawn == 0 && len(l.stops) == 0 {
-			continue
-		}
-		p.series = append(p.series, l)
-	}
-	if n := len(p.series); n > mostSeries {
-		var names []string
-		for _, l := range p.series[mostSeries:] {
-			names = append(names, l.name)
-		}
-		notes = append(notes, fmt.Sprintf("showing %d of %d series, not: %s", mostSeries, n, listed(names, 5)))
-		p.series = p.series[:mostSeries]
-	}
-	for _, l := range p.series {
-		for _, at := range l.stops {
-			p.drawn += len(at.ys)
-			if math.IsInf(at.x, 1) {
-				p.unlimited = true
-			} else {
-				p.xs = append(p.xs, at.x)
-			}
-		}
-	}
-	slices.Sort(p.xs)
-	p.xs = slices.Compact(p.xs)
-	if len(gaps) > 0 {
-		notes = append(notes, fmt.Sprintf("no %s (cross on the axis): %s", orName(p.fig.Value, "value"), listed(gaps, 6)))
-	}
-	if len(adrift) > 0 {
-		notes = append(notes, fmt.Sprintf("not drawn, no %s: %s", orName(p.fig.X, "x"), listed(adrift, 6)))
-	}
-	if repeats {
-		notes = append(notes, "every repeat is shown; lines join the medians")
-	}
-	return notes
-}
-
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-func (p *lines) place(name string, x core.Value) string {
-	at := x.String()
-	if p.fig.XTime && !x.IsUnlimited() {
-		at = clock(x.Num)
-	}
-	s := strings.TrimSpace(p.fig.X + " " + at)
-	if name != "" {
-		s = name + " at " + s
-	}
-	return s
-}
-
-// median of a stop's values.
-func (s stop) median() float64 {
-	ys := slices.Clone(s.ys)
-	slices.Sort(ys)
-	n := len(ys)
-	if n%2 == 1 {
-		return ys[n/2]
-	}
-	return ys[n/2-1] + (ys[n/2]-ys[n/2-1])/2
-}
 
 func dashes(i int) []float64 {
 	if i >= 5 {
@@ -180,21 +90,78 @@ func (p *lines) legend() []key {
 	var keys []key
 	if len(p.series) > 1 || p.series[0].name != "" && p.series[0].name != p.line(p.fig.Title) {
 		for i, l := range p.series {
-			keys = append(keys, key{orName(l.name, "(no name)"), func(c *canvas, x, y float64) {
+			keys = append(keys, key{orName(l.name, "(no name)") + p.verdict(l), func(c *canvas, x, y float64) {
 				c.polyline(palette[i], dashes(i), []float64{x, y, x + keyWidth, y})
 				c.marker(i, x+keyWidth/2, y, 4, palette[i])
 			}})
 		}
 	}
+	if len(keys) == 0 && p.verdict(p.series[0]) != "" {
+		keys = append(keys, key{strings.Trim(p.verdict(p.series[0]), " ()"), func(c *canvas, x, y float64) { c.marker(0, x+keyWidth/2, y, 4, palette[0]) }})
+	}
+	if p.fig.Limit != nil {
+		keys = append(keys, key{"limit: " + p.fig.Limit.String(), func(c *canvas, x, y float64) { c.dashedH(x, x+keyWidth, y, failRed) }})
+		if slices.ContainsFunc(p.series, func(l line) bool { return !l.holds.IsMissing() }) {
+			keys = append(keys, key{"last load that keeps it", func(c *canvas, x, y float64) { c.ring(x+keyWidth/2, y, 6, ink) }})
+		}
+	}
+	if slices.ContainsFunc(p.series, func(l line) bool { return len(l.changes) > 0 }) {
+		keys = append(keys, key{"change beyond the noise", func(c *canvas, x, y float64) { c.arrow(x+keyWidth/2, y, 5, true, ink) }})
+	}
 	if p.void {
 		keys = append(keys, key{"void: must not decide", func(c *canvas, x, y float64) { c.hollow(0, x+keyWidth/2, y, 4, ink) }})
 	}
-	if p.doubt {
+	if p.doubt && !p.quiet {
 		keys = append(keys, key{"audit findings on the trial", func(c *canvas, x, y float64) {
 			c.text(p.doubtSign(), x+keyWidth, y, p.label, right, ink)
 		}})
 	}
 	return keys
+}
+
+// everyDoubt reports whether signs of findings would tell nothing apart.
+func (p *lines) everyDoubt() bool {
+	for _, l := range p.series {
+		for _, at := range l.stops {
+			if slices.Contains(at.doubts, false) {
+				return false
+			}
+		}
+	}
+	return p.drawn > 3
+}
+
+// scale covers all values and the limit; from zero, unless the figure may begin near
+// its values and they lie far from zero.
+func (p *lines) scale(want int) axis {
+	first := true
+	var lo, hi float64
+	grow := func(v float64) {
+		if first {
+			lo, hi, first = v, v, false
+		}
+		lo, hi = math.Min(lo, v), math.Max(hi, v)
+	}
+	for _, l := range p.series {
+		for _, at := range l.stops {
+			for _, y := range at.ys {
+				grow(y)
+			}
+		}
+	}
+	if p.fig.Limit != nil {
+		grow(p.fig.Limit.Value)
+	}
+	if p.fig.Kind == LoadKind && lo > 0 && hi >= 20*lo {
+		if slices.ContainsFunc(p.series, func(l line) bool { return slices.ContainsFunc(l.stops, func(s stop) bool { return len(s.ys) == 0 }) }) {
+			lo *= 0.6 // the crosses of failures stand below the values
+		}
+		return newLogAxis(lo, hi, want)
+	}
+	if p.fig.Near && lo > 0 && lo > hi*0.6 {
+		return newNearAxis(lo-(hi-lo)*0.3, hi+(hi-lo)*0.2, want)
+	}
+	return newAxis(lo, hi, want)
 }
 
 func (p *lines) doubtSign() string {
@@ -203,17 +170,9 @@ func (p *lines) doubtSign() string {
 }
 
 func (p *lines) draw(c *canvas) {
-	lo, hi := 0.0, 0.0
-	for _, l := range p.series {
-		for _, at := range l.stops {
-			for _, y := range at.ys {
-				lo, hi = math.Min(lo, y), math.Max(hi, y)
-			}
-		}
-	}
 	top := p.above() + p.label*0.6
 	bottom := float64(c.h) - p.below() - p.small*3.6
-	ya := newAxis(lo, hi, min(max(int((bottom-top)/(p.label*3)), 2), 8))
+	ya := p.scale(min(max(int((bottom-top)/(p.label*3)), 2), 8))
 	x0 := p.pad + p.label*1.8 + p.tickRoom(ya)
 	x1 := float64(c.w) - p.pad
 	yAt := func(v float64) float64 { return math.Round(bottom - ya.at(v)*(bottom-top)) }
@@ -226,10 +185,18 @@ func (p *lines) draw(c *canvas) {
 		slot = x1 - width/2
 	}
 	p.drawScale(c, ya, x0, x1, yAt)
+	if p.fig.Limit != nil {
+		p.drawLimit(c, x0, x1, top, bottom, yAt)
+	}
 	xs := newXScale(p.xs, x0+p.label*1.2, numeric-p.label*1.2, p.fig.XTime)
+	if p.fig.Places != nil {
+		side := math.Min((x1-x0)/float64(2*len(p.fig.Places)), (x1-x0)*0.2)
+		xs = xScale{values: p.xs, x0: x0 + side, x1: numeric - side, names: p.fig.Places}
+	}
 	for _, t := range xs.ticks(p.face, p.small) {
 		c.vline(t.at, top, bottom+4, rule)
-		c.text(t.label, t.at, bottom+p.small*1.1, p.small, center, soft)
+		half := p.face.width(t.label, p.small) / 2
+		c.text(t.label, math.Max(math.Min(t.at, float64(c.w)-half-2), half+2), bottom+p.small*1.1, p.small, center, soft)
 	}
 	if p.unlimited {
 		if len(p.xs) > 0 {
@@ -237,18 +204,22 @@ func (p *lines) draw(c *canvas) {
 		}
 		c.text("unlimited", slot, bottom+p.small*1.1, p.small, center, soft)
 	}
-	c.hline(x0, x1, yAt(0), soft)
+	c.hline(x0, x1, yAt(math.Max(ya.lo, math.Min(0, ya.hi))), soft)
 	xName := withUnit(p.fig.X, p.fig.XUnit)
 	if p.fig.XTime {
 		xName = withUnit(p.fig.X, "UTC")
+		if xs.clock {
+			xName = withUnit(p.fig.X, xs.day(xs.values[0])+" UTC")
+		}
 	}
 	if xs.log {
 		xName = strings.TrimSpace(xName + ", log scale")
 	}
 	c.text(p.face.shorten(p.line(xName), p.small, x1-x0), (x0+x1)/2, bottom+p.small*2.6, p.small, center, soft)
-	yName := p.face.shorten(p.line(p.fig.axisName()), p.small, bottom-top)
+	yName := p.axisTitle(p.fig, ya.log, bottom-top)
 	c.upright(yName, p.pad+p.small*0.5, (top+bottom)/2, p.small, soft)
 
+	p.signs = newPlacer(p.face, box{x0: x0, y0: top - p.label, x1: float64(c.w), y1: bottom})
 	for i, l := range p.series {
 		xAt := func(at stop) float64 {
 			if math.IsInf(at.x, 1) {
@@ -258,6 +229,13 @@ func (p *lines) draw(c *canvas) {
 		}
 		p.drawLine(c, i, l, xAt, yAt)
 	}
+	p.drawChanges(c, xs, yAt, box{x0: x0, y0: top - p.label*0.4, x1: x1, y1: bottom})
+}
+
+// floor is where a point without a value has its cross: the axis.
+func (p *lines) floor(yAt func(float64) float64) float64 {
+	a := p.scale(6)
+	return yAt(math.Max(a.lo, math.Min(0, a.hi)))
 }
 
 // drawLine joins the medians between gaps, then sets the markers above the line.
@@ -265,7 +243,7 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 	col := palette[i]
 	var run []float64
 	flush := func() {
-		c.polyline(col, dashes(i), run)
+		c.polyline(col, dashes(i), thin(run))
 		run = nil
 	}
 	for _, at := range l.stops {
@@ -278,17 +256,27 @@ func (p *lines) drawLine(c *canvas, i int, l line, xAt func(stop) float64, yAt f
 	flush()
 	size := math.Max(3, math.Round(p.label*0.32))
 	for _, at := range l.stops {
+		if !l.holds.IsMissing() && at.x == l.holds.Num && len(at.ys) > 0 {
+			c.ring(math.Round(xAt(at)), yAt(at.median()), size+5, ink)
+		}
 		if at.lost > 0 && len(at.ys) == 0 {
-			c.cross(math.Round(xAt(at)), yAt(0), size, col)
+			x := math.Round(xAt(at))
+			c.cross(x, p.floor(yAt)-float64(p.crosses[x])*(2*size+3), size, col)
+			p.crosses[x]++
 		}
 		for k, y := range at.ys {
+			if p.dense && len(l.stops) > 1 && !math.IsInf(at.x, 1) {
+				break
+			}
 			if at.voids[k] {
 				c.hollow(i, xAt(at), yAt(y), size, col)
 			} else {
 				c.marker(i, xAt(at), yAt(y), size, col)
 			}
-			if at.doubts[k] {
-				c.text(p.doubtSign(), xAt(at)+size+2, yAt(y)-size-3, p.label, left, ink)
+			if at.doubts[k] && !p.quiet {
+				if b, ok := p.signs.put(p.doubtSign(), xAt(at), yAt(y), size+2, p.label); ok {
+					c.text(b.text, b.x0, (b.y0+b.y1)/2, p.label, left, ink)
+				}
 			}
 		}
 	}

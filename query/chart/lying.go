@@ -51,7 +51,7 @@ func (b *bars) cut() string {
 	for n > 1 && float64(n+b.headings(n))*b.label*1.45 > room-b.small*1.4 {
 		n--
 	}
-	all := len(b.marks)
+	all := len(b.marks) + b.beyond
 	b.marks, b.labels, b.values = b.marks[:n], b.labels[:n], b.values[:n]
 	return fmt.Sprintf("showing the first %d of %d bars; a taller picture shows all", n, all)
 }
@@ -78,7 +78,7 @@ func (b *bars) drawLying(c *canvas) {
 	for _, t := range b.spacedTicks(a, at) {
 		c.text(a.label(t), at(t), bottom+b.small*0.9, b.small, center, soft)
 	}
-	name := b.face.shorten(b.line(b.fig.axisName()), b.small, float64(c.w)-2*b.pad)
+	name := b.axisTitle(b.fig, false, float64(c.w)-2*b.pad)
 	half := b.face.width(name, b.small) / 2
 	middle := math.Max(math.Min((x0+x1)/2, float64(c.w)-b.pad-half), b.pad+half)
 	c.text(name, middle, bottom+b.small*2.4, b.small, center, soft)
@@ -94,6 +94,9 @@ func (b *bars) drawLying(c *canvas) {
 		}
 		place[i] = y + row/2
 		m.paint(c, at(0), math.Round(place[i]-thick/2), at(m.Value.Num), math.Round(place[i]+thick/2))
+		if drawable(m.Low) {
+			c.whiskerH(at(m.Low.Num), at(m.High.Num), place[i], math.Min(thick/4, b.label*0.5))
+		}
 		y += row
 	}
 	c.vline(at(0), top, bottom, soft)
@@ -107,10 +110,15 @@ func (b *bars) drawLying(c *canvas) {
 		}
 	}
 	for i, m := range b.marks {
-		if m.Value.Num < 0 {
-			b.tag(c, values[i], at(m.Value.Num)-b.label*0.6, place[i], right)
-		} else {
-			b.tag(c, values[i], at(m.Value.Num)+b.label*0.6, place[i], left)
+		low, high := m.reach()
+		switch {
+		case !drawable(m.Value):
+			c.cross(at(0)+b.label*0.9, place[i], b.label*0.35, failRed)
+			b.tag(c, values[i], at(0)+b.label*1.7, place[i], left)
+		case m.Value.Num < 0:
+			b.tag(c, values[i], at(low)-b.label*0.6, place[i], right)
+		default:
+			b.tag(c, values[i], at(high)+b.label*0.6, place[i], left)
 		}
 		parts := strings.Split(short[i], "\n")
 		ly := place[i] - float64(len(parts)-1)*b.label*0.6
@@ -159,7 +167,11 @@ func (b *bars) room(share float64, lines int, values []string) (short, shown []s
 func (b *bars) numbers() []string {
 	var ns []string
 	for _, m := range b.marks {
-		ns = append(ns, Number(m.Value.Num))
+		if drawable(m.Value) {
+			ns = append(ns, Number(m.Value.Num))
+		} else {
+			ns = append(ns, "failed")
+		}
 	}
 	return ns
 }

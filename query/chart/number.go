@@ -49,11 +49,12 @@ func thousands(s string) string {
 	return sign + whole
 }
 
-// axis is a linear scale whose ends are ticks.
+// axis is a scale, linear or logarithmic, whose ends are ticks.
 type axis struct {
 	lo, hi float64
 	ticks  []float64
 	step   float64
+	log    bool
 }
 
 // newAxis covers the values and zero with at most about want ticks at multiples
@@ -61,9 +62,13 @@ type axis struct {
 // number of ticks is counted, never reached by adding a step that may be lost to
 // rounding.
 func newAxis(lo, hi float64, want int) axis {
-	lo, hi = math.Min(lo, 0), math.Max(hi, 0)
-	if hi-lo < 1e-290 {
-		hi = lo + 1
+	return newNearAxis(math.Min(lo, 0), math.Max(hi, 0), want)
+}
+
+// newNearAxis is newAxis without zero, for figures whose length means nothing.
+func newNearAxis(lo, hi float64, want int) axis {
+	if hi-lo < 1e-290 || hi-lo < math.Abs(hi)*1e-9 {
+		hi = lo + math.Max(1, math.Abs(lo)*0.1)
 	}
 	step := roundStep((hi - lo) / float64(max(want, 2)))
 	first, last := math.Floor(lo/step+1e-9), math.Ceil(hi/step-1e-9)
@@ -87,11 +92,46 @@ func roundStep(s float64) float64 {
 
 // at is the place of v on the axis, 0 at lo and 1 at hi.
 func (a axis) at(v float64) float64 {
+	if a.log {
+		if v <= 0 {
+			return 0
+		}
+		return math.Min(math.Max(math.Log(v/a.lo)/math.Log(a.hi/a.lo), 0), 1)
+	}
 	return math.Min(math.Max((v-a.lo)/(a.hi-a.lo), 0), 1)
+}
+
+// newLogAxis covers positive values from a tick to a tick, at 1, 2 and 5 times the
+// powers of ten or at fewer of these where they would be many.
+func newLogAxis(lo, hi float64, want int) axis {
+	a := axis{log: true}
+	for _, steps := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
+		a.ticks = nil
+		for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)) && len(a.ticks) < 1000; e++ {
+			for _, m := range steps {
+				a.ticks = append(a.ticks, m*math.Pow(10, e))
+			}
+		}
+		// The ends are the nearest ticks around the values.
+		for len(a.ticks) > 2 && a.ticks[1] <= lo*(1+1e-9) {
+			a.ticks = a.ticks[1:]
+		}
+		for n := len(a.ticks); n > 2 && a.ticks[n-2] >= hi*(1-1e-9); n-- {
+			a.ticks = a.ticks[:n-1]
+		}
+		if len(a.ticks) <= want+4 {
+			break
+		}
+	}
+	a.lo, a.hi = a.ticks[0], a.ticks[len(a.ticks)-1]
+	return a
 }
 
 // label writes a tick with as many decimals as the step needs.
 func (a axis) label(v float64) string {
+	if a.log {
+		return Number(v)
+	}
 	m := math.Max(math.Abs(a.lo), math.Abs(a.hi))
 	if m >= 1e7 || m < 1e-3 {
 		return strings.Replace(strconv.FormatFloat(v, 'g', 3, 64), "e+", "e", 1)

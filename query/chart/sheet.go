@@ -68,6 +68,22 @@ func (s *sheet) fill(legend []key, notes []string) {
 		budget = max(3, int(0.26*float64(s.fig.Height)/(s.small*1.4)))
 	}
 	s.footer = s.footerLines(notes, width, budget)
+	// A small picture keeps most of its height for what it shows.
+	const most = 0.58
+	crowded := func() bool { return s.fig.Height > 0 && s.above()+s.below() > most*float64(s.fig.Height) }
+	for left := 0; crowded() && len(s.legendRows()) > 2; {
+		rows := s.legendRows()
+		left += len(rows[len(rows)-1])
+		s.legend = s.legend[:len(s.legend)-len(rows[len(rows)-1])]
+		s.footer = s.footerLines(append([]string{fmt.Sprintf("entries of the legend not shown: %d; a taller picture shows all", left)}, notes...), width, budget)
+	}
+	for crowded() && budget > 3 {
+		budget--
+		s.footer = s.footerLines(notes, width, budget)
+	}
+	for crowded() && len(s.footer) > 2 {
+		s.footer = append(s.footer[:1:1], s.footer[2:]...)
+	}
 }
 
 // footerLines gives the notes first, because what is left out matters more than

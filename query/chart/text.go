@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -86,14 +87,16 @@ func (f face) shorten(s string, size, width float64) string {
 	}
 	const gap = "..."
 	rs := []rune(s)
-	for n := len(rs) - 1; n > 1; n-- {
+	short := func(n int) string { // with n letters of the text
 		head := (n + 1) / 2
-		short := strings.TrimRight(string(rs[:head]), " ") + gap + strings.TrimLeft(string(rs[len(rs)-(n-head):]), " ")
-		if f.width(short, size) <= width {
-			return short
-		}
+		return strings.TrimRight(string(rs[:head]), " ") + gap + strings.TrimLeft(string(rs[len(rs)-(n-head):]), " ")
 	}
-	return gap
+	// The first n that is too wide; more letters are never narrower.
+	n := sort.Search(len(rs), func(n int) bool { return n > 1 && f.width(short(n), size) > width })
+	if n--; n < 2 {
+		return gap
+	}
+	return short(n)
 }
 
 // wrap breaks a text into at most n lines of a width, at spaces and behind the

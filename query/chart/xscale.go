@@ -11,14 +11,24 @@ type xScale struct {
 	x0, x1 float64   // pixels of the first and the last value
 	log    bool
 	time   bool
+	clock  bool     // all moments lie on one day, which the axis names
+	names  []string // of the values 0, 1, 2 …, where places have names
 }
 
-// newXScale takes a logarithmic scale for positive values that span four
-// doublings or more, as a sweep of concurrency does.
+// newXScale takes a logarithmic scale for positive values that span four doublings or
+// more or each of which is about twice the one before it or more, as a sweep of
+// concurrency does.
 func newXScale(values []float64, x0, x1 float64, isTime bool) xScale {
 	s := xScale{values: values, x0: x0, x1: x1, time: isTime}
-	if n := len(values); n >= 3 && !isTime && values[0] > 0 && values[n-1]/values[0] >= 16 {
-		s.log = true
+	if n := len(values); isTime && n > 1 && math.Abs(values[0]) < 1e11 && math.Abs(values[n-1]) < 1e11 {
+		s.clock = s.day(values[0]) == s.day(values[n-1])
+	}
+	if n := len(values); n >= 3 && !isTime && values[0] > 0 {
+		doubles := true
+		for i := 1; i < n; i++ {
+			doubles = doubles && values[i]/values[i-1] >= 1.9
+		}
+		s.log = doubles || values[n-1]/values[0] >= 16
 	}
 	return s
 }
@@ -47,7 +57,7 @@ type xTick struct {
 func (s xScale) ticks(f face, size float64) []xTick {
 	var ts []xTick
 	candidates := s.values
-	if !s.log && len(candidates) > 12 {
+	if !s.log && len(candidates) > 12 && s.names == nil {
 		candidates = s.round()
 	}
 	free := math.Inf(-1)
@@ -68,11 +78,25 @@ func (s xScale) ticks(f face, size float64) []xTick {
 }
 
 func (s xScale) label(v float64) string {
+	if i := int(v); s.names != nil && i >= 0 && i < len(s.names) {
+		return s.names[i]
+	}
+	if s.clock {
+		at := time.Unix(int64(v), 0).UTC()
+		for i := 1; i < len(s.values); i++ {
+			if s.values[i]-s.values[i-1] < 60 {
+				return at.Format("15:04:05")
+			}
+		}
+		return at.Format("15:04")
+	}
 	if s.time {
 		return clock(v)
 	}
 	return Number(v)
 }
+
+func (s xScale) day(v float64) string { return time.Unix(int64(v), 0).UTC().Format("2006-01-02") }
 
 // clock writes a moment, without its time of day at midnight.
 func clock(v float64) string {
