@@ -45,11 +45,14 @@ func serverStarter(secrets map[string]string) func(context.Context, study.Proces
 func logFilter(secrets map[string]string) supervise.Filter {
 	var out bytes.Buffer
 	w := serving.NewRedactor(secrets).Writer(&out)
-	return func(data []byte, last bool) []byte {
+	return func(data []byte, pause supervise.Pause) []byte {
 		out.Reset()
 		// A buffer takes everything.
 		_, _ = w.Write(data)
-		if last {
+		switch pause {
+		case supervise.Quiet:
+			_ = w.Quiet()
+		case supervise.Ended:
 			_ = w.Flush()
 		}
 		return out.Bytes()

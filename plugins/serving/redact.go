@@ -149,6 +149,25 @@ func (r *Redactor) spans(s string) [][]int {
 	return out
 }
 
+// begun is how long the end of a text is that may be the beginning of a known value.
+func (r *Redactor) begun(s string) int {
+	longest := 0
+	look := func(value string) {
+		for n := min(len(value)-1, len(s)); n > longest; n-- {
+			if strings.HasSuffix(s, value[:n]) {
+				longest = n
+			}
+		}
+	}
+	for _, f := range r.forms {
+		look(f.text)
+	}
+	for value := range r.names {
+		look(value)
+	}
+	return longest
+}
+
 func (r *Redactor) alone(match string) string {
 	m := r.short.FindStringSubmatch(match)
 	return m[1] + r.names[m[2]] + m[3]

@@ -140,6 +140,20 @@ func TestSplitWrites(t *testing.T) {
 	}
 }
 
+// After a pause an unended line goes through, but never the first part of a value.
+func TestQuiet(t *testing.T) {
+	var out bytes.Buffer
+	w := secrets().Writer(&out)
+	for _, step := range []struct{ text, want string }{
+		{"loading 64%", "loading 64%"}, {" " + canary[:9], "loading 64% "}, {"", "loading 64% "}, {canary[9:] + " 4", "loading 64% [MY_TOKEN] "}, {"8", "loading 64% [MY_TOKEN] 48"},
+	} {
+		fmt.Fprint(w, step.text)
+		if err := w.Quiet(); err != nil || out.String() != step.want {
+			t.Errorf("after %q: %q, %v; want %q", step.text, out.String(), err, step.want)
+		}
+	}
+}
+
 // A line that is too long to be kept back is let out in parts without cutting a
 // secret; one that ended is let out at once.
 func TestLongLines(t *testing.T) {

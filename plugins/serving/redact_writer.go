@@ -69,6 +69,17 @@ func (w *RedactingWriter) let(end int) error {
 	return err
 }
 
+// Quiet writes out an unended line after a pause, as of a progress bar, but for an
+// end with which a known value may have begun.
+func (w *RedactingWriter) Quiet() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if end := len(w.pending) - w.r.begun(string(w.pending)); end > 0 {
+		return w.let(end)
+	}
+	return nil
+}
+
 // Flush writes out an unended line.
 func (w *RedactingWriter) Flush() error {
 	w.mu.Lock()

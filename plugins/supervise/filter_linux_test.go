@@ -9,13 +9,17 @@ import (
 	"time"
 )
 
-// upper is a filter that lets whole lines through, in capitals and with a mark.
+// upper is a filter that lets whole lines through, in capitals and with a mark; of
+// an unended one after a pause all but the last letter.
 func upper() Filter {
 	var kept []byte
-	return func(data []byte, last bool) []byte {
+	return func(data []byte, pause Pause) []byte {
 		kept = append(kept, data...)
 		end := bytes.LastIndexByte(kept, '\n') + 1
-		if last {
+		switch {
+		case pause == Quiet && len(kept) > 0:
+			end = len(kept) - 1
+		case pause == Ended:
 			end = len(kept)
 		}
 		out := bytes.ReplaceAll(bytes.ToUpper(kept[:end]), []byte("\n"), []byte("!\n"))
@@ -45,7 +49,8 @@ func TestLogIsFiltered(t *testing.T) {
 		return string(text)
 	}
 	write("one\ntw")
-	for deadline := time.Now().Add(10 * time.Second); read() != "ONE!\n"; time.Sleep(time.Millisecond) {
+	// The end of the line waits for the pause, its last letter for what follows.
+	for deadline := time.Now().Add(10 * time.Second); read() != "ONE!\nT"; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q is on file", read())
 		}

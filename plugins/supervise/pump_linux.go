@@ -88,8 +88,10 @@ func (l *logPump) write() {
 	defer close(l.ended)
 	var raw []byte
 	var owed int64 // bytes that a failed write dropped, to be stated before anything else
+	held := false  // something came since the last pause
 	for {
-		quiet := l.wait()
+		pause := l.wait(held)
+		held = false
 		for {
 			l.mu.Lock()
 			raw, l.pending = l.pending, raw[:0]
@@ -97,8 +99,15 @@ func (l *logPump) write() {
 			l.overflow = 0
 			l.mu.Unlock()
 			idle := len(raw) == 0
-			batch := l.cleaned(raw, eof || quiet && idle)
-			quiet = false
+			held = held || !idle
+			if !idle {
+				pause = NoPause
+			}
+			if eof {
+				pause = Ended
+			}
+			batch := l.cleaned(raw, pause)
+			pause = NoPause
 			if len(batch) == 0 && overflow == 0 && owed == 0 {
 				if eof {
 					return
@@ -137,33 +146,33 @@ func (l *logPump) write() {
 	}
 }
 
-// quietTime is how long an unended line may be kept back: no secret is written in
-// two parts so far from each other, and a line of dots is a sign of life.
-const quietTime = 20 * time.Second
+// quietTime is after how long a server counts as quiet.
+const quietTime = 200 * time.Millisecond
 
-// wait returns when there is something to do; true where nothing came for long.
-func (l *logPump) wait() bool {
-	if l.clean == nil {
+// wait returns when there is something to do: more came, or nothing did for a
+// moment and a filter may hold something back.
+func (l *logPump) wait(held bool) Pause {
+	if l.clean == nil || !held {
 		<-l.wake
-		return false
+		return NoPause
 	}
 	timer := time.NewTimer(quietTime)
 	defer timer.Stop()
 	select {
 	case <-l.wake:
-		return false
+		return NoPause
 	case <-timer.C:
-		return true
+		return Quiet
 	}
 }
 
 // cleaned passes output through the filter. What comes out counts as what was
 // received, so that only what was lost differs from what is on file.
-func (l *logPump) cleaned(raw []byte, last bool) []byte {
+func (l *logPump) cleaned(raw []byte, pause Pause) []byte {
 	if l.clean == nil {
 		return raw
 	}
-	batch := l.clean(raw, last)
+	batch := l.clean(raw, pause)
 	l.mu.Lock()
 	l.received += int64(len(batch) - len(raw))
 	l.mu.Unlock()
