@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -218,13 +219,22 @@ func portable(argv []string) []string {
 	var out []string
 	argv = typed(argv)
 	for i := 0; i < len(argv); i++ {
-		if argv[i] == "--host" || argv[i] == "--port" {
+		switch flag, _, joined := strings.Cut(argv[i], "="); {
+		case flag != "--host" && flag != "--port":
+			out = append(out, argv[i])
+		case !joined:
 			i++
-			continue
 		}
-		out = append(out, argv[i])
 	}
 	return out
+}
+
+// portableURL is where a server listens that was started without an address.
+func portableURL(engine string) string {
+	if engine == "sglang" {
+		return "http://127.0.0.1:30000"
+	}
+	return "http://127.0.0.1:8000"
 }
 
 // typed names this program as people call it: a built-in engine starts it as
@@ -238,7 +248,7 @@ func typed(argv []string) []string {
 
 // benchLine is the command that measures the same again on a running server.
 func benchLine(t *core.Trial) string {
-	args := []string{"sweepbook", "bench", "http://127.0.0.1:8000", "--model", t.Setup.Config.Checkpoint, "--dataset", t.Workload.Dataset}
+	args := []string{"sweepbook", "bench", portableURL(t.Setup.Config.Engine), "--model", t.Setup.Config.Checkpoint, "--dataset", t.Workload.Dataset}
 	add := func(flag string, v core.Value) {
 		if v.Kind == core.KindNumber {
 			args = append(args, flag, v.String())
@@ -252,7 +262,16 @@ func benchLine(t *core.Trial) string {
 	}
 	add("--input", t.Workload.InputLen)
 	add("--output-len", t.Workload.OutputLen)
+	if t.Workload.IgnoreEOS.True() && t.Workload.Dataset != "random" {
+		args = append(args, "--ignore-eos")
+	}
+	if v := t.Workload.Params["temperature"]; v.Num > 0 {
+		add("--temperature", v)
+	}
 	add("--requests", t.Load.NumPrompts)
+	if v := t.Load.DurationS; v.Kind == core.KindNumber {
+		args = append(args, "--duration", (time.Duration(v.Num * float64(time.Second))).String())
+	}
 	add("--concurrency", t.Load.Concurrency)
 	add("--rate", t.Load.RequestRate)
 	add("--seed", t.Load.Seed)
