@@ -63,7 +63,9 @@ func (b *builder) decide() error {
 		return err
 	}
 	if b.winner == nil {
-		b.voidNotice()
+		if err := b.voidNotice(); err != nil {
+			return err
+		}
 		b.add(block{notice: strongText("Nothing is recommended. ").plain("No trial that qualifies has a figure which may be believed.")})
 		return nil
 	}

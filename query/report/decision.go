@@ -14,7 +14,9 @@ import (
 // brings, and whether that can be told from noise.
 func (b *builder) recommend() error {
 	w, base := b.winner, b.baseline
-	b.voidNotice()
+	if err := b.voidNotice(); err != nil {
+		return err
+	}
 	lead := strongText("Recommended: ").code(w.name())
 	if w.passed != "" && w.passed != w.name() {
 		lead = lead.plain(", that is ").code(w.passed)
@@ -243,10 +245,13 @@ func (b *builder) manyLoadsOn(workload string) bool {
 }
 
 // voidNotice names a first row that may not decide.
-func (b *builder) voidNotice() {
+func (b *builder) voidNotice() error {
 	b.acceptedNotice()
+	if err := b.acknowledgedNotice(); err != nil {
+		return err
+	}
 	if b.voided == nil {
-		return
+		return nil
 	}
 	n, _, v := b.figureOf(b.voided)
 	t := strongText("A void figure does not decide. ").plain(fmt.Sprintf("Trial #%s ranks first with %s, but the audit voids this figure.", n, withUnit(v, b.unit())))
@@ -254,6 +259,7 @@ func (b *builder) voidNotice() {
 		t = t.plain(fmt.Sprintf(" The best sound trial is #%s with %s; it stands in its place.", b.winner.number, withUnit(b.winner.single, b.unit())))
 	}
 	b.add(block{notice: t})
+	return nil
 }
 
 // acceptedNotice names what the study accepts of the audit: a decision may then
@@ -267,6 +273,30 @@ func (b *builder) acceptedNotice() {
 		rules = append(rules, strings.TrimSpace(id+" "+b.opt.RuleTitles[id]))
 	}
 	b.add(block{notice: strongText("The study accepts " + strings.Join(rules, ", ") + ". ").plain("What the audit says by it bars no figure of this report.")})
+}
+
+// acknowledgedNotice names the grave findings on the trials of the decision that a
+// person has acknowledged, with the reason: they bar nothing, and a reader must know.
+func (b *builder) acknowledgedNotice() error {
+	seen := map[string]bool{}
+	for _, s := range []*setup{b.winner, b.baseline} {
+		if s == nil || s.trial == "" {
+			continue
+		}
+		d, err := b.details(s.trial)
+		if err != nil {
+			return err
+		}
+		for _, f := range d.Findings {
+			if f.Counts() || f.Severity < core.SeverityHard || seen[f.Rule] || b.def != nil && slices.Contains(b.def.Accept, f.Rule) {
+				continue
+			}
+			seen[f.Rule] = true
+			b.add(block{notice: strongText("Acknowledged: " + strings.TrimSpace(f.Rule+" "+b.opt.RuleTitles[f.Rule]) + " (" + f.Severity.String() + "). ").
+				plain("A person accepts what the audit says here, so that it bars nothing: " + f.Ack)})
+		}
+	}
+	return nil
 }
 
 // hardNotice says when the audit doubts the figures that the decision rests on.

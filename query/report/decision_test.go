@@ -37,10 +37,11 @@ func TestVoidFigureDoesNotDecide(t *testing.T) {
 
 	// One that a person has accepted counts no more.
 	m.trials[7].Findings[0].Ack = "the clock was checked"
-	md = sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
+	md = sections(string(build(t, m, def.Name, def, report.Options{Details: details(m)}).Markdown("")))
 	if strings.Contains(md["Decision"], "in doubt") {
 		t.Errorf("an acknowledged finding counts:\n%s", md["Decision"])
 	}
+	contains(t, md["Decision"], "**Acknowledged: A3x (hard).** A person accepts what the audit says here, so that it bars nothing: the clock was checked")
 
 	// Where every figure is void, nothing is recommended.
 	for _, tr := range m.trials {
