@@ -69,7 +69,7 @@ func (s *stamps) read(p []byte) (n int, at time.Time, err error) {
 	case err != nil: // closed, or a deadline; already a *net.OpError
 		return 0, time.Time{}, err
 	case s.err != nil:
-		return 0, time.Time{}, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("recvmsg", s.err)}
+		return 0, time.Time{}, &net.OpError{Op: "read", Net: "tcp", Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: os.NewSyscallError("read", s.err)}
 	case s.n == 0:
 		return 0, time.Time{}, io.EOF
 	}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"math/bits"
 	"net"
 	"sync/atomic"
 	"time"
@@ -66,33 +67,32 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// delays counts how long bytes waited in the kernel until they were read, in
-// steps of a quarter of each power of two of microseconds.
+// delays counts how long bytes waited in the kernel until they were read, in four
+// steps for each doubling of the wait.
 type delays struct{ counts [128]atomic.Int64 }
+
+// finest is the width of the first steps: step 0 is four of them.
+const finest = 250 * time.Nanosecond
 
 func (d *delays) add(wait time.Duration) { d.counts[delayStep(wait)].Add(1) }
 
-// delayStep is the step that holds a wait: 0 is below 1 µs.
+// delayStep is the step that holds a wait.
 func delayStep(wait time.Duration) int {
-	us := uint64(max(0, wait) / time.Microsecond)
-	if us == 0 {
+	n := uint64(max(0, wait) / finest)
+	if n < 4 {
 		return 0
 	}
-	power := 0
-	for v := us; v > 1; v >>= 1 {
-		power++
-	}
-	quarter := (us << 2 >> power) & 3
-	return min(1+power*4+int(quarter), 127)
+	doubling := bits.Len64(n) - 3
+	return min(1+doubling*4+int(n>>doubling&3), len(delays{}.counts)-1)
 }
 
 // delayLimit is the upper bound of a step.
 func delayLimit(step int) time.Duration {
 	if step == 0 {
-		return time.Microsecond
+		return 4 * finest
 	}
-	power, quarter := (step-1)/4, (step-1)%4
-	return time.Duration(float64(uint64(1)<<power)*(1+float64(quarter+1)/4)) * time.Microsecond
+	doubling, quarter := (step-1)/4, (step-1)%4
+	return finest * time.Duration(5+quarter) << doubling
 }
 
 // reset forgets what was counted.
