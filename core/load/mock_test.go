@@ -232,6 +232,7 @@ type clientResult struct {
 	Failed   int
 	Late     []float64 // ms: from the server's write to the moment of the first chunk
 	TTFT     []float64 // ms: how far the TTFT is from that of the server, read to written
+	Means    []float64 // ms: how far the mean gap of a request is from that of the server's writes
 	Gaps     []float64 // ms: how far the gaps are from those of the server's writes
 	Extra    map[string]core.Value
 	CPUShare float64
@@ -333,6 +334,9 @@ func rulerClient(task clientTask) (r clientResult) {
 		ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 		r.Late = append(r.Late, ms(s.start.Add(a.First).UnixNano()-wrote[0]))
 		r.TTFT = append(r.TTFT, ms(int64(a.First-a.Sent)-(wrote[0]-log[a.Index].Read)))
+		if n := len(wrote) - 1; n > 0 {
+			r.Means = append(r.Means, ms(int64(a.Chunks[n]-a.Chunks[0])-(wrote[n]-wrote[0]))/float64(n))
+		}
 		for i := 1; i < len(wrote); i++ {
 			r.Gaps = append(r.Gaps, ms(int64(a.Chunks[i]-a.Chunks[i-1])-(wrote[i]-wrote[i-1])))
 		}
