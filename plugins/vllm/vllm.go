@@ -60,7 +60,7 @@ var (
 	serverVersion = regexp.MustCompile(`vLLM API server version v?([0-9][0-9A-Za-z.+-]*)`)
 	engineConfig  = regexp.MustCompile(`Initializing a V\d+ LLM engine \(v?([^)]*)\) with config: (.*)`)
 	batchedTokens = regexp.MustCompile(`max_num_batched_tokens\s*=\s*(\d+)`)
-	cacheTokens   = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
+	cacheTokens   = regexp.MustCompile(`[GC]PU KV cache size: ([0-9,]+) tokens`)
 	attention     = regexp.MustCompile(`Using ([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
 	cacheInfo     = regexp.MustCompile(`(?m)^vllm:cache_config_info\{([^}]*)\}`)
 )
@@ -109,11 +109,13 @@ func read(line string, r *serving.Report) {
 		r.Set("attention_backend", core.String(backendName(m[1], m[2])))
 	}
 	switch {
-	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"):
+	// On a CPU the first of these lines is that of the warm-up, or of the cache.
+	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"),
+		strings.Contains(line, "Warming up model for the compilation"), strings.Contains(line, "GiB for KV cache on node"):
 		r.Loaded()
-	case strings.Contains(line, "Directly load the compiled graph"):
+	case strings.Contains(line, "Directly load the compiled graph"), strings.Contains(line, "Directly load AOT compilation from path"):
 		r.CompileCache(true)
-	case strings.Contains(line, "Compiling a graph for"):
+	case strings.Contains(line, "Compiling a graph for"), strings.Contains(line, "saved AOT compiled function to"):
 		r.CompileCache(false)
 	}
 }

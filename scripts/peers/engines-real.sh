@@ -14,7 +14,7 @@ mkdir -p "$work"
 export HF_HOME=$folder/hf HF_HUB_OFFLINE=1 SWEEPBOOK_DB=$work/history.db
 rm -f "$SWEEPBOOK_DB" "$SWEEPBOOK_DB"-*
 cp "$root/examples/studies/vllm-cpu.yaml" "$work/"
-printf 'engines: {vllm: {venv: %s}}\n' "$folder/vllm" > "$work/local.yaml"
+printf 'engines: {vllm: {venv: %s}}\nports: %s\n' "$folder/vllm" "${PORTS:-27300}" > "$work/local.yaml"
 
 cd "$work"
 "$sweepbook" run vllm-cpu.yaml
