@@ -53,20 +53,26 @@ func TestPeers(t *testing.T) {
 		task := clientTask{Streams: n, Requests: n, Tokens: 200}
 		for round := range rounds {
 			for _, tool := range peerTools {
-				task.Address = startMock(t, mockPace{First: 100 * time.Millisecond, Gap: 20 * time.Millisecond})
-				r := runTool(t, folder, tool, task)
-				t.Logf("round %d of %d, %4d streams, %-16s %s", round+1, rounds, n, tool, describe(r))
-				table.add(n, tool, r)
+				t.Run(fmt.Sprintf("%d streams, round %d of %d, %s", n, round+1, rounds, tool), func(t *testing.T) {
+					task.Address = startMock(t, mockPace{First: 100 * time.Millisecond, Gap: 20 * time.Millisecond})
+					r := runTool(t, folder, tool, task)
+					t.Log(describe(r))
+					table.add(n, tool, r)
+				})
 			}
 		}
 	}
-	for range rounds {
+	for round := range rounds {
 		for _, tool := range peerTools {
-			task := clientTask{Streams: 16, Requests: 64, Tokens: 2000, Address: startMock(t, mockPace{})}
-			r := runTool(t, folder, tool, task)
-			t.Logf("as fast as the server writes, %-16s %.0f chunks per CPU second", tool, float64(r.Chunks)/r.CPU)
-			table.put(flood, tool, "cost", float64(r.Chunks)/r.CPU)
+			t.Run(fmt.Sprintf("as fast as the server writes, round %d of %d, %s", round+1, rounds, tool), func(t *testing.T) {
+				r := runTool(t, folder, tool, clientTask{Streams: 16, Requests: 64, Tokens: 2000, Address: startMock(t, mockPace{})})
+				t.Logf("%.0f chunks per CPU second", float64(r.Chunks)/r.CPU)
+				table.put(flood, tool, "cost", float64(r.Chunks)/r.CPU)
+			})
 		}
+	}
+	if t.Failed() {
+		return
 	}
 	peak := runClient(t, "ruler", clientTask{Address: startMock(t, mockPace{}), Streams: 64, Requests: 10_000, Tokens: 200}).PeakKiB
 	text, missed, beyond := table.text(streams, rounds, float64(peak)/1024)
