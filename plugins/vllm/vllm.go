@@ -113,7 +113,7 @@ func read(line string, r *serving.Report) {
 	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"),
 		strings.Contains(line, "Warming up model for the compilation"), strings.Contains(line, "GiB for KV cache on node"):
 		r.Loaded()
-	case strings.Contains(line, "Directly load the compiled graph"), strings.Contains(line, "Directly load AOT compilation from path"):
+	case strings.Contains(line, "Directly load the compiled graph"), strings.Contains(line, "Directly load AOT compilation"):
 		r.CompileCache(true)
 	case strings.Contains(line, "Compiling a graph for"), strings.Contains(line, "saved AOT compiled function to"):
 		r.CompileCache(false)
