@@ -53,7 +53,7 @@ func TestPeers(t *testing.T) {
 		task := clientTask{Streams: n, Requests: n, Tokens: 200}
 		for round := range rounds {
 			for _, tool := range peerTools {
-				t.Run(fmt.Sprintf("%d streams, round %d of %d, %s", n, round+1, rounds, tool), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%d streams by %s round %d of %d", n, tool, round+1, rounds), func(t *testing.T) {
 					task.Address = startMock(t, mockPace{First: 100 * time.Millisecond, Gap: 20 * time.Millisecond})
 					r := runTool(t, folder, tool, task)
 					t.Log(describe(r))
@@ -64,7 +64,7 @@ func TestPeers(t *testing.T) {
 	}
 	for round := range rounds {
 		for _, tool := range peerTools {
-			t.Run(fmt.Sprintf("as fast as the server writes, round %d of %d, %s", round+1, rounds, tool), func(t *testing.T) {
+			t.Run(fmt.Sprintf("as fast as the server writes by %s round %d of %d", tool, round+1, rounds), func(t *testing.T) {
 				r := runTool(t, folder, tool, clientTask{Streams: 16, Requests: 64, Tokens: 2000, Address: startMock(t, mockPace{})})
 				t.Logf("%.0f chunks per CPU second", float64(r.Chunks)/r.CPU)
 				table.put(flood, tool, "cost", float64(r.Chunks)/r.CPU)
