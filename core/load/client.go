@@ -178,9 +178,12 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 		return err
 	}
 	defer resp.Body.Close()
-	arrived := c.clock
+	// Whether a server stands still is asked of when its bytes were read: while this
+	// process gets no CPU, more may have come than it knows.
+	arrived, seen := c.clock, c.clock
 	if on != nil {
 		arrived = func() time.Duration { return time.Duration(on.read.Load()) - c.offset }
+		seen = func() time.Duration { return time.Duration(on.seen.Load()) - c.offset }
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return refusal(resp)
@@ -190,7 +193,7 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	}
 	buffer := c.buffers.Get().(*[]byte)
 	stream := newEvents(resp.Body, *buffer, arrived)
-	stream.moved = idle.moved
+	stream.moved = func(time.Duration) { idle.moved(seen()) }
 	defer func() {
 		if len(stream.buffer) <= 4*readBuffer {
 			c.buffers.Put(&stream.buffer)
@@ -203,13 +206,13 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	if !streamed {
 		err := readWhole(io.MultiReader(bytes.NewReader(stream.buffer[stream.from:stream.to]), resp.Body), arrived, s, a)
 		if err == nil {
-			idle.moved(s.End) // what the other requests wait behind has moved
-			idle.token(s.End)
+			idle.moved(seen()) // what the other requests wait behind has moved
+			idle.token(seen())
 		}
 		return err
 	}
 	s.Chunks = c.moments.borrow()
-	if err := readStream(stream, s, a, idle.token); err != nil {
+	if err := readStream(stream, s, a, func(time.Duration) { idle.token(seen()) }); err != nil {
 		return err
 	}
 	// Reading on to the end of the body lets the connection be used again. It is

@@ -28,7 +28,8 @@ type wire struct {
 
 	// Moments since began. Reads and writes happen in goroutines of net/http's
 	// choice.
-	read    atomic.Int64
+	read    atomic.Int64 // the last bytes came in
+	seen    atomic.Int64 // the last read returned
 	written atomic.Int64
 	writes  atomic.Bool // the next write begins a request
 }
@@ -47,6 +48,7 @@ func (w *wire) Read(p []byte) (n int, err error) {
 	}
 	now := time.Now()
 	moment := now.Sub(w.began)
+	w.seen.Store(int64(moment))
 	if n > 0 && !at.IsZero() {
 		// Both are of the wall clock, which may be set while bytes wait: what comes
 		// out may lie neither ahead of now nor before what was known already.
