@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,15 +32,20 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-// twoSteps is the schema with one more version.
-func twoSteps(t *testing.T) fstest.MapFS {
+// oneMore is the schema with one more version, and more the name of that step.
+func oneMore(t *testing.T) (schema fstest.MapFS, more string) {
 	t.Helper()
-	first, err := migrations.FS.ReadFile("0001_history.sql")
+	schema = fstest.MapFS{}
+	names, err := fs.Glob(migrations.FS, "*.sql")
 	ok(t, err)
-	return fstest.MapFS{
-		"0001_history.sql": {Data: first},
-		"0002_more.sql":    {Data: []byte("CREATE TABLE more (x REAL) STRICT; INSERT INTO more VALUES (2);")},
+	for _, name := range names {
+		text, err := migrations.FS.ReadFile(name)
+		ok(t, err)
+		schema[name] = &fstest.MapFile{Data: text}
 	}
+	more = fmt.Sprintf("%04d_more.sql", len(names)+1)
+	schema[more] = &fstest.MapFile{Data: []byte("CREATE TABLE more (x REAL) STRICT; INSERT INTO more VALUES (2);")}
+	return schema, more
 }
 
 func TestOddPaths(t *testing.T) {
@@ -101,7 +108,8 @@ func TestRefused(t *testing.T) {
 	read, must := options(), options()
 	read.ReadOnly, must.MustExist = true, true
 	newer := func(path string) {
-		db, err := store.OpenIn(ctx, path, options(), twoSteps(t), "")
+		newer, _ := oneMore(t)
+		db, err := store.OpenIn(ctx, path, options(), newer, "")
 		ok(t, err)
 		ok(t, db.SaveTrial(ctx, plain(1)))
 		ok(t, db.Close())
@@ -172,11 +180,13 @@ func TestMigration(t *testing.T) {
 	ok(t, err)
 	read := options()
 	read.ReadOnly = true
-	old, err := store.OpenIn(ctx, path, read, twoSteps(t), "")
+	newer, step := oneMore(t)
+	version := store.SupportedSchema()
+	old, err := store.OpenIn(ctx, path, read, newer, "")
 	ok(t, err)
 	var more int
 	ok(t, old.Query(ctx, &more, "SELECT x FROM more"))
-	if old.SchemaVersion() != 1 || more != 2 || len(all(t, old)) != 1 {
+	if old.SchemaVersion() != version || more != 2 || len(all(t, old)) != 1 {
 		t.Errorf("read an older schema: version %d", old.SchemaVersion())
 	}
 	ok(t, old.Close())
@@ -185,31 +195,31 @@ func TestMigration(t *testing.T) {
 	}
 
 	// A migration that fails changes nothing, and leaves the backup.
-	bad := twoSteps(t)
-	bad["0002_more.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE more (x REAL) STRICT; SELECT no_such_function();")}
-	if _, err := store.OpenIn(ctx, path, options(), bad, ""); err == nil || !strings.Contains(err.Error(), "0002_more.sql") {
+	bad, _ := oneMore(t)
+	bad[step] = &fstest.MapFile{Data: []byte("CREATE TABLE more (x REAL) STRICT; SELECT no_such_function();")}
+	if _, err := store.OpenIn(ctx, path, options(), bad, ""); err == nil || !strings.Contains(err.Error(), step) {
 		t.Errorf("error %v does not name the step", err)
 	}
 	db = openAt(t, path, options())
-	if db.SchemaVersion() != 1 {
+	if db.SchemaVersion() != version {
 		t.Errorf("after a failed migration: version %d", db.SchemaVersion())
 	}
 	ok(t, db.Close())
 
-	db, err = store.OpenIn(ctx, path, options(), twoSteps(t), "")
+	db, err = store.OpenIn(ctx, path, options(), newer, "")
 	ok(t, err)
 	defer db.Close()
 	now, err := db.History(ctx)
 	ok(t, err)
-	if db.SchemaVersion() != 2 || now != history {
+	if db.SchemaVersion() != version+1 || now != history {
 		t.Errorf("migrated to %d, history %+v, was %+v", db.SchemaVersion(), now, history)
 	}
-	backups, _ := filepath.Glob(path + ".bak-v1-20261130T130000Z")
+	backups, _ := filepath.Glob(fmt.Sprintf("%s.bak-v%d-20261130T130000Z", path, version))
 	if len(backups) != 1 {
 		t.Fatalf("backups: %q of %q", backups, files(t, dir))
 	}
 	kept := openAt(t, backups[0], options())
-	if kept.SchemaVersion() != 1 || len(all(t, kept)) != 1 {
+	if kept.SchemaVersion() != version || len(all(t, kept)) != 1 {
 		t.Error("the backup is not the history before")
 	}
 }
