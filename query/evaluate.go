@@ -36,10 +36,24 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 	if opt.Now.IsZero() {
 		opt.Now = time.Now()
 	}
-	p, err := q.plan(names, opt)
+	p, err := q.plan(names, opt, func(p *plan) { p.from(ctx, src) })
 	if err != nil {
 		return nil, err
 	}
+	a, err := p.run(ctx, src)
+	if err != nil || a.Considered > 0 || len(p.late) == 0 {
+		return a, err
+	}
+	// Why nothing qualifies is told by a trial that nearly does, which takes all columns.
+	p, err = q.plan(names, opt, func(p *plan) { p.from(ctx, src); p.all = true })
+	if err != nil {
+		return nil, err
+	}
+	return p.run(ctx, src)
+}
+
+// run reads the history and answers.
+func (p *plan) run(ctx context.Context, src Source) (*Answer, error) {
 	history, err := src.History(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
@@ -55,23 +69,33 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 	}
 	// The answer counts the rows that it saw, whatever was written meanwhile.
 	history.Trials = e.trials
-	return e.answer(history), nil
+	a := e.answer(history)
+	if p.failed != nil {
+		return nil, fmt.Errorf("read trials: %w", p.failed)
+	}
+	return a, nil
 }
 
 func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value)) error {
 	n := 0
-	// Columns that are worked out stay missing in the rows that are read.
+	// Columns that are worked out stay missing in the rows that are read, and so do
+	// those that come later.
 	read, wide := p.columns, []core.Value(nil)
 	var places []int
-	if slices.Contains(p.virtual, true) {
+	sel := core.Select{}
+	if slices.Contains(p.virtual, true) || len(p.late) > 0 {
 		read, wide = nil, make([]core.Value, len(p.columns))
 		for i, name := range p.columns {
-			if !p.virtual[i] {
+			if !p.virtual[i] && !slices.Contains(p.late, i) {
 				read, places = append(read, name), append(places, i)
 			}
 		}
+		for _, f := range p.facets {
+			sel.Looks, places = append(sel.Looks, f.fields), append(places, f.col)
+		}
 	}
-	for row, err := range src.Rows(ctx, core.Select{Columns: read}) {
+	sel.Columns = read
+	for row, err := range src.Rows(ctx, sel) {
 		if err != nil {
 			return fmt.Errorf("read trials: %w", err)
 		}
@@ -113,8 +137,10 @@ type tally struct {
 	considered int
 	notes      assertions
 	repeats    map[string]*repeats // with per
+	inOrder    []*repeats
 	looks      looks
 	pools      map[string]*pool // with within noise
+	last       *group           // of the row before
 }
 
 // group is what was seen of one combination of keys.
@@ -142,7 +168,7 @@ func newEvaluation(p *plan) *evaluation {
 	e := &evaluation{p: p, statuses: map[string]int{}, misses: make([]miss, len(p.where))}
 	for i := range e.tallies {
 		e.tallies[i] = tally{reasons: map[string]int{}, studies: map[core.Value]bool{}, groups: map[string]*group{},
-			repeats: map[string]*repeats{}, looks: looks{index: map[string]int{}}, pools: map[string]*pool{}}
+			repeats: map[string]*repeats{}, looks: looks{index: map[string]int32{}}, pools: map[string]*pool{}}
 	}
 	return e
 }
@@ -312,7 +338,7 @@ func (t *tally) take(p *plan, row []core.Value, scores []float64, r *repeats) {
 		if r == nil {
 			t.notes.addWithBaseline(p, row)
 		} else {
-			for _, one := range r.rows {
+			for _, one := range p.unpack(r) {
 				t.notes.addWithBaseline(p, one)
 			}
 		}
@@ -376,6 +402,23 @@ func (t *tally) touch(p *plan, row []core.Value) {
 }
 
 func (t *tally) group(p *plan, row []core.Value) *group {
+	if t.last == nil || !t.last.has(p, row) {
+		t.last = t.find(p, row)
+	}
+	return t.last
+}
+
+// has reports whether a row has the keys of the group.
+func (g *group) has(p *plan, row []core.Value) bool {
+	for i, k := range p.by {
+		if k.val(row) != g.key[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tally) find(p *plan, row []core.Value) *group {
 	var space [96]byte
 	name := space[:0]
 	for _, k := range p.by {
@@ -389,7 +432,7 @@ func (t *tally) group(p *plan, row []core.Value) *group {
 		g.key = append(g.key, k.val(row))
 	}
 	if len(p.residue) > 0 {
-		g.residue = newResidue(p.residue)
+		g.residue = p.newResidue()
 	}
 	t.groups[string(name)] = g
 	return g

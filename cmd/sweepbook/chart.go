@@ -39,7 +39,7 @@ func (a *app) chartCommand() *cli.Command {
 				return err
 			}
 			defer db.Close()
-			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now(), Marks: true})
+			answer, err := answerOf(ctx, db, text, query.Options{Now: a.now(), Marks: true})
 			if err != nil {
 				return err
 			}

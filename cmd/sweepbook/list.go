@@ -42,7 +42,7 @@ func (a *app) listCommand() *cli.Command {
 			} else if text += " order by number"; cmd.Int("limit") > 0 {
 				text += fmt.Sprintf(" limit %d", cmd.Int("limit"))
 			}
-			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			answer, err := answerOf(ctx, db, text, query.Options{Now: a.now()})
 			if err != nil {
 				return err
 			}

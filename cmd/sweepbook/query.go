@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/sweepbook/sweepbook/query"
+	"github.com/sweepbook/sweepbook/store"
 )
 
 func (a *app) queryCommand() *cli.Command {
@@ -26,13 +27,22 @@ func (a *app) queryCommand() *cli.Command {
 				return err
 			}
 			defer db.Close()
-			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			answer, err := answerOf(ctx, db, text, query.Options{Now: a.now()})
 			if err != nil {
 				return err
 			}
 			return a.answer(cmd, answer)
 		},
 	})
+}
+
+// answerOf answers a question of the history as it stands at one moment.
+func answerOf(ctx context.Context, db *store.DB, text string, opt query.Options) (answer *query.Answer, err error) {
+	err = db.Snapshot(ctx, func(r *store.Reading) error {
+		answer, err = query.Run(ctx, r, text, opt)
+		return err
+	})
+	return answer, err
 }
 
 // questionOf joins the arguments, so that an unquoted question works where the
