@@ -4,11 +4,13 @@ GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEMO ?= demo
 FUZZTIME ?= 10s
+BENCH_HISTORY ?= bench/history.db
+BENCH_TRIALS ?= 1000000
 
-.PHONY: help build test race lint vet fuzz bench generate check demo clean
+.PHONY: help build test race lint vet fuzz bench bench-history generate check demo clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/sweepbook, one static binary
 	$(GO) build -trimpath -o bin/sweepbook ./cmd/sweepbook
@@ -33,6 +35,10 @@ check: vet test ## what CI runs
 bench: ## trials stored, seeds imported, a query process beside one that only opens
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store ./core/ingest ./core/load ./query
 	$(GO) test -run '^$$' -bench QueryProcess -benchtime 21x ./cmd/sweepbook
+
+bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
+	@mkdir -p $(dir $(BENCH_HISTORY))
+	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \

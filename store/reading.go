@@ -79,6 +79,13 @@ func (r *Reading) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Va
 	}
 }
 
+// NumberFromEnd is the number of the n-th last trial, that of the first where there are
+// fewer, 0 where there is none.
+func (r *Reading) NumberFromEnd(ctx context.Context, n int) (number int64, err error) {
+	err = r.session.QueryRowContext(ctx, "SELECT ifnull(min(number), 0) FROM (SELECT number FROM trial ORDER BY number DESC LIMIT ?)", n).Scan(&number)
+	return number, err
+}
+
 // session is one connection inside a transaction.
 type session struct{ *sql.Conn }
 

@@ -207,8 +207,9 @@ func madeFigures(t *core.Trial, r *rand.Rand, config, launch, point int) {
 		set("completed", completed)
 	}
 	set("duration_s", duration)
-	set("input_tokens", math.Round(completed*in))
-	set("output_tokens", math.Round(completed*out))
+	// Prompts are drawn at random, so that no two trials have the same counts.
+	set("input_tokens", math.Round(completed*in*(0.9+0.2*r.Float64())))
+	set("output_tokens", math.Round(completed*out*(0.9+0.2*r.Float64())))
 	set("rps", rate)
 	set("output_tps", rate*out)
 	set("input_tps", rate*in)

@@ -25,7 +25,10 @@ func TestMain(m *testing.M) {
 			os.Exit(start())
 		}
 	}
-	testscript.Main(m, map[string]func(){"sweepbook": func() { os.Exit(start()) }})
+	testscript.Main(m, map[string]func(){
+		"sweepbook": func() { os.Exit(start()) },
+		"rival":     func() { os.Exit(rivalMain()) }, // for BenchmarkHistory
+	})
 }
 
 func TestScripts(t *testing.T) {
