@@ -6,8 +6,9 @@ DEMO ?= demo
 FUZZTIME ?= 10s
 BENCH_HISTORY ?= bench/history.db
 BENCH_TRIALS ?= 1000000
+N ?= 100000
 
-.PHONY: help build test race lint vet fuzz bench bench-history generate check demo clean
+.PHONY: help build test race lint vet fuzz bench bench-history fuzz-diff generate check demo clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +40,9 @@ bench: ## trials stored, seeds imported, a query process beside one that only op
 bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
 	@mkdir -p $(dir $(BENCH_HISTORY))
 	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
+
+fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000)
+	FUZZ_DIFF=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \
