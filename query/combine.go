@@ -57,6 +57,9 @@ func (p *plan) combine(r *repeats) []core.Value {
 	}
 	out[p.n] = core.Number(float64(len(rows)))
 	out[p.failedRepeats] = core.Number(float64(r.failed + p.failedAmong(rows)))
+	if p.watched != nil {
+		p.watched.combined(p, rows, out)
+	}
 	p.stands = append(p.stands, standing{repeats: r})
 	out[p.stand] = core.Number(float64(len(p.stands) - 1))
 	return out

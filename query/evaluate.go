@@ -78,23 +78,11 @@ func (p *plan) run(ctx context.Context, src Source) (*Answer, error) {
 
 func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value)) error {
 	n := 0
-	// Columns that are worked out stay missing in the rows that are read, and so do
-	// those that come later.
-	read, wide := p.columns, []core.Value(nil)
-	var places []int
-	sel := core.Select{}
-	if slices.Contains(p.virtual, true) || len(p.late) > 0 {
-		read, wide = nil, make([]core.Value, len(p.columns))
-		for i, name := range p.columns {
-			if !p.virtual[i] && !slices.Contains(p.late, i) {
-				read, places = append(read, name), append(places, i)
-			}
-		}
-		for _, f := range p.facets {
-			sel.Looks, places = append(sel.Looks, f.fields), append(places, f.col)
-		}
+	sel, places := p.selection()
+	var wide []core.Value
+	if places != nil {
+		wide = make([]core.Value, len(p.columns))
 	}
-	sel.Columns = read
 	for row, err := range src.Rows(ctx, sel) {
 		if err != nil {
 			return fmt.Errorf("read trials: %w", err)
@@ -111,6 +99,24 @@ func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value
 		take(row)
 	}
 	return ctx.Err()
+}
+
+// selection is what is read of every trial, and the columns at which it stands; nil
+// where these are all. Columns that are worked out stay missing in the rows that are
+// read, and so do those that come later.
+func (p *plan) selection() (sel core.Select, places []int) {
+	if !slices.Contains(p.virtual, true) && len(p.late) == 0 {
+		return core.Select{Columns: p.columns}, nil
+	}
+	for i, name := range p.columns {
+		if !p.virtual[i] && !slices.Contains(p.late, i) {
+			sel.Columns, places = append(sel.Columns, name), append(places, i)
+		}
+	}
+	for _, f := range p.facets {
+		sel.Looks, places = append(sel.Looks, f.fields), append(places, f.col)
+	}
+	return sel, places
 }
 
 // evaluation is what one pass over the rows has seen.
@@ -185,6 +191,9 @@ func (p *plan) class(row []core.Value) int {
 func (e *evaluation) add(row []core.Value) {
 	p := e.p
 	e.trials++
+	if p.watched != nil {
+		p.watched.see(p, row)
+	}
 	if p.vs != nil && !p.early {
 		p.addBaseline(row)
 	}
@@ -218,6 +227,9 @@ func (e *evaluation) add(row []core.Value) {
 // does not pass.
 func (e *evaluation) passes(t *tally, conds []conjunct, row []core.Value, n int) bool {
 	p := e.p
+	if p.counted != nil {
+		p.counted.judge(p.class(row), conds, row, n)
+	}
 	switch decide(conds, row) {
 	case no:
 		t.where += n

@@ -97,11 +97,13 @@ func (p *plan) facetOf(name string) (facet, at int) {
 
 // planLate leaves columns out of the walk that only the rows of an answer need.
 func (p *plan) planLate() {
-	if len(p.goals) == 0 || p.over != nil || p.q.noise || p.all {
+	if (len(p.goals) == 0 && !p.grouped) || p.over != nil || p.q.noise || p.all {
 		return
 	}
 	names := []string{"id", "started_at", "findings", "asserted"}
 	switch {
+	case p.grouped && p.q.per == "":
+		names = names[:2] // no row of the answer is a trial
 	case p.q.per != "":
 		names = []string{"id", "option", "launch"} // the rest tells a combined row's repeats apart
 	case p.vs != nil:

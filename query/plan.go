@@ -76,6 +76,9 @@ type plan struct {
 	all    bool  // no column may be late
 	failed error // of a later look at the source
 
+	counted *judgement // by Explain
+	watched *watched   // by Why
+
 	kept        arena // rows that wait for their repeats
 	scratch     []core.Value
 	scratchRows [][]core.Value

@@ -358,7 +358,7 @@ func TestInspect(t *testing.T) {
 	ok(t, db.Close())
 	info, err = store.Inspect(ctx, path)
 	ok(t, err)
-	if info.WAL != 0 || info.SchemaVersion != 1 || len(files(t, filepath.Dir(path))) != 1 {
+	if info.WAL != 0 || info.SchemaVersion != store.SupportedSchema() || len(files(t, filepath.Dir(path))) != 1 {
 		t.Errorf("closed: %+v, files %q", info, files(t, filepath.Dir(path)))
 	}
 	ok(t, os.WriteFile(path, []byte(strings.Repeat("text\n", 500)), 0o600))

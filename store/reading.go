@@ -58,7 +58,8 @@ func (r *Reading) Names(ctx context.Context) (core.Names, error) {
 	return names, nil
 }
 
-// Rows is DB.Rows at this moment.
+// Rows is DB.Rows at this moment, in any order: that of an index, where one holds all
+// that is read.
 func (r *Reading) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
 	return func(yield func([]core.Value, error) bool) {
 		for _, fields := range sel.Looks {
@@ -69,7 +70,7 @@ func (r *Reading) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Va
 			}
 		}
 		stopped := false
-		err := rowsOf(ctx, r.session, sel, func(row []core.Value) bool {
+		err := rowsOf(ctx, r.session, sel, false, func(row []core.Value) bool {
 			stopped = !yield(row, nil)
 			return !stopped
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // Rows streams the selected columns of every trial that passes sel.Where, in the
-// order of the trials' numbers, or with sel.Looks in any order. A row has one value
+// order of the trials' numbers. A row has one value
 // for each of sel.Columns and a number for each of sel.Looks; its slice is used again
 // for the next row, so that a caller who keeps it must copy it. Only the columns
 // needed are read, in one snapshot of the history. The walk ends at the first error,
@@ -25,7 +25,7 @@ func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value,
 	return func(yield func([]core.Value, error) bool) {
 		stopped := false
 		err := db.Snapshot(ctx, func(r *Reading) error {
-			return rowsOf(ctx, r.session, sel, func(row []core.Value) bool {
+			return rowsOf(ctx, r.session, sel, true, func(row []core.Value) bool {
 				stopped = !yield(row, nil)
 				return !stopped
 			})
@@ -38,7 +38,7 @@ func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value,
 
 // planRows plans a selection.
 func planRows(ctx context.Context, q querier, sel core.Select) (p *rowPlan, gets []getter, err error) {
-	p = &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}, anyOrder: len(sel.Looks) > 0}
+	p = &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}}
 	for _, name := range sel.Columns {
 		get, err := p.field(name)
 		if err != nil {
@@ -62,11 +62,12 @@ func planRows(ctx context.Context, q querier, sel core.Select) (p *rowPlan, gets
 }
 
 // rowsOf answers a selection on one connection until yield returns false.
-func rowsOf(ctx context.Context, q querier, sel core.Select, yield func([]core.Value) bool) error {
+func rowsOf(ctx context.Context, q querier, sel core.Select, inOrder bool, yield func([]core.Value) bool) error {
 	p, gets, err := planRows(ctx, q, sel)
 	if err != nil || p.nothing {
 		return err
 	}
+	p.inOrder = inOrder
 	if err := p.loadShared(); err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ type rowPlan struct {
 	args       []any
 	filters    []func(cells []any) bool
 	nothing    bool // no row can pass
-	anyOrder   bool
+	inOrder    bool // of their numbers
 }
 
 // cell returns the position of an SQL expression among a row's cells.
@@ -153,7 +154,7 @@ func (p *rowPlan) sql() (string, []any) {
 	if len(conds) > 0 {
 		text += " WHERE " + strings.Join(conds, " AND ")
 	}
-	if !p.anyOrder {
+	if p.inOrder {
 		text += " ORDER BY t.number"
 	}
 	return text, args

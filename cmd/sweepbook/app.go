@@ -146,7 +146,7 @@ func (a *app) root() *cli.Command {
 		},
 		Commands: []*cli.Command{
 			a.runCommand(), a.planCommand(), a.benchCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
-			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
+			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.whyCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.whereCommand(), a.versionCommand(),
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -15,6 +16,7 @@ func (a *app) queryCommand() *cli.Command {
 		Name:      "query",
 		Usage:     "ask the history a question",
 		ArgsUsage: "'QUESTION'",
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "explain", Usage: "print how the question is answered: the SQL, what it reads, and the trials that each clause leaves"}},
 		Description: "For example: sweepbook query 'max total_tps where success_rate == 1 by workload'\n" +
 			"sweepbook fields lists what can be asked for.",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -27,12 +29,30 @@ func (a *app) queryCommand() *cli.Command {
 				return err
 			}
 			defer db.Close()
+			if cmd.Bool("explain") {
+				return a.explainQuery(ctx, cmd, db, text)
+			}
 			answer, err := answerOf(ctx, db, text, query.Options{Now: a.now()})
 			if err != nil {
 				return err
 			}
 			return a.answer(cmd, answer)
 		},
+	})
+}
+
+// explainQuery prints how a question is answered. It is text for people, in no other
+// format.
+func (a *app) explainQuery(ctx context.Context, cmd *cli.Command, db *store.DB, text string) error {
+	if format := cmd.String("output"); format != "table" {
+		return usagef("query: --explain prints text and not %s", format)
+	}
+	return db.Snapshot(ctx, func(r *store.Reading) error {
+		x, err := query.Explain(ctx, r, text, query.Options{Now: a.now()})
+		if err == nil {
+			_, err = fmt.Fprint(a.stdout, a.clean(x.String()))
+		}
+		return err
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sweepbook/sweepbook/store"
 )
@@ -26,6 +27,7 @@ import (
 //
 //	rival winner|groups|vs|repeats|matches|pareto DB
 //	rival open DB
+//	rival "make N" DB
 func rivalMain() int {
 	if len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: rival NAME DB")
@@ -55,6 +57,18 @@ func rivalRun(name, path string) error {
 			return err
 		}
 		return db.Close()
+	}
+	if text, ok := strings.CutPrefix(name, "make "); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		return makeHistory(context.Background(), path, n, func(done int) {
+			if done%100_000 == 0 {
+				fmt.Fprintf(os.Stderr, "%d of %d trials after %s\n", done, n, time.Since(began).Round(time.Second))
+			}
+		})
 	}
 	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&_pragma=query_only(1)")
 	if err != nil {
