@@ -180,7 +180,11 @@ func (p *plan) rankOf(row []core.Value, a *Answer) []Cause {
 		key = append(key, k.val(row))
 	}
 	at := slices.IndexFunc(a.Groups, func(g Group) bool { return slices.Equal(g.Key, key) })
-	if at < 0 {
+	switch {
+	case at >= 0:
+	case p.q.having == nil:
+		return nil // nothing qualifies at all
+	default:
 		return []Cause{{"having", "its group, " + p.keyText(key) + ", is left out"}}
 	}
 	g := a.Groups[at]

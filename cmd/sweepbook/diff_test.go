@@ -62,7 +62,12 @@ func diffHistory(t *testing.T, seed uint64, n int) (answered, refused int) {
 	t.Helper()
 	ctx := t.Context()
 	r := rand.New(rand.NewPCG(seed, 1))
-	path := filepath.Join(t.TempDir(), "a.db")
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) // a million pairs are two thousand histories
+	path := filepath.Join(dir, "a.db")
 	db, err := store.Open(ctx, path, store.Options{Now: func() time.Time { return diffNow }, User: "someone", SweepbookVersion: "0.1.0"})
 	if err != nil {
 		t.Fatal(err)

@@ -537,8 +537,7 @@ func (r *rival) baseline(row map[string]any, seen *rivalSeen) error {
 	rows, err := r.db.Query("SELECT setup, workload, load_point, context, ifnull(launch, 0), total_tps FROM trial WHERE setup IN " +
 		list(r.setup, func(m map[string]any) bool { return m["model"] == row["model"] && m["simulated"] == int64(0) }) +
 		" AND workload IN " + list(r.workload, func(m map[string]any) bool { return m["workload"] == row["workload"] }) +
-		" AND load_point IN " + list(r.point, func(m map[string]any) bool { return m["load"] == row["load"] }) +
-		" AND context IN " + list(r.context, func(m map[string]any) bool { return m["role"] == "baseline" && m["status"] == "ok" }))
+		" AND load_point IN " + list(r.point, func(m map[string]any) bool { return m["load"] == row["load"] }))
 	if err != nil {
 		return err
 	}
@@ -549,6 +548,10 @@ func (r *rival) baseline(row map[string]any, seen *rivalSeen) error {
 		var x sql.NullFloat64
 		if err := rows.Scan(&at.setup, &at.workload, &at.point, &at.context, &at.launch, &x); err != nil {
 			return err
+		}
+		// The contexts are too many to be looked up in the index one by one.
+		if of := r.context[at.context]; of["role"] != "baseline" || of["status"] != "ok" {
+			continue
 		}
 		seen.add(at)
 		if x.Valid {
