@@ -120,6 +120,7 @@ type rowPlan struct {
 	filters    []func(cells []any) bool
 	nothing    bool // no row can pass
 	inOrder    bool // of their numbers
+	few        bool // the conditions pick few trials
 }
 
 // cell returns the position of an SQL expression among a row's cells.
@@ -166,7 +167,7 @@ func (p *rowPlan) loadShared() error {
 		*sharedTable
 		of shared
 	}{{&p.setups, setupTable}, {&p.workloads, workloadTable}, {&p.points, pointTable}, {&p.contexts, contextTable}} {
-		if err := t.load(p.ctx, p.q, t.of); err != nil {
+		if err := t.load(p.ctx, p.q, t.of, p); err != nil {
 			return err
 		}
 	}

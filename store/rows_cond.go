@@ -37,6 +37,7 @@ func (p *rowPlan) condition(c core.Cond) error {
 		return nil
 	}
 	*conds, *args = append(*conds, text), append(*args, params...)
+	p.few = p.few || f.Name == "number" && c.Op != core.OpNe || f.Name == "id"
 	return nil
 }
 

@@ -94,7 +94,7 @@ func (r *Reading) Look(ctx context.Context, fields []string, n int) ([]core.Valu
 			f, _ := core.LookupField(name)
 			t.column(of.columns[name], f.Type)
 		}
-		if err := t.load(ctx, r.session, of); err != nil {
+		if err := t.load(ctx, r.session, of, nil); err != nil {
 			return nil, err
 		}
 		r.looks[key] = t
@@ -130,12 +130,18 @@ func (s *sharedTable) at(id any, column int) core.Value {
 	return core.Missing()
 }
 
-func (s *sharedTable) load(ctx context.Context, q querier, of shared) error {
+// load reads the table, or the part of it that the few trials of a plan name.
+func (s *sharedTable) load(ctx context.Context, q querier, of shared, p *rowPlan) error {
 	if len(s.exprs) == 0 {
 		return nil
 	}
 	texts := map[string]string{}
-	err := eachCells(ctx, q, "SELECT "+of.id+", "+strings.Join(s.exprs, ", ")+" FROM "+of.from, nil, func(cells []any) bool {
+	text, args := "SELECT "+of.id+", "+strings.Join(s.exprs, ", ")+" FROM "+of.from, []any(nil)
+	if p != nil && p.few {
+		text += " WHERE " + of.id + " IN (SELECT " + of.cell + " FROM trial t WHERE " + strings.Join(p.conds, " AND ") + ")"
+		args = p.args
+	}
+	err := eachCells(ctx, q, text, args, func(cells []any) bool {
 		at := int(asInt(cells[0])) * len(s.exprs)
 		if need := at + len(s.exprs); need > len(s.vals) {
 			s.vals = append(s.vals, make([]core.Value, need-len(s.vals))...)

@@ -577,32 +577,12 @@ func medianOfSorted(xs []float64) float64 {
 	return xs[n/2-1] + (xs[n/2]-xs[n/2-1])*0.5
 }
 
-// repeats ranks the median of each set of repeats, which window functions number.
+// repeats ranks the median of each set of repeats. SQLite has no median: this reads the
+// rows in the order of the index, so that each set comes in one piece. (Window functions
+// that number the rows of each set take three times as long.)
 func (r *rival) repeats() error {
-	list := func(of []map[string]any, ok func(map[string]any) bool) string {
-		var ids []string
-		for id, m := range of {
-			if m != nil && ok(m) {
-				ids = append(ids, fmt.Sprint(id))
-			}
-		}
-		return "(" + strings.Join(ids, ", ") + ")"
-	}
-	ok := list(r.context, func(m map[string]any) bool { return m["status"] == "ok" })
-	real := list(r.setup, func(m map[string]any) bool { return m["simulated"] == int64(0) })
-	if err := r.db.QueryRow("SELECT count(*), ifnull(sum(context NOT IN "+ok+"), 0), ifnull(sum(context IN "+ok+" AND setup NOT IN "+real+"), 0) FROM trial").
-		Scan(&r.trials, &r.status, &r.simulated); err != nil {
-		return err
-	}
-	rows, err := r.db.Query(`SELECT setup, workload, load_point, min(context), max(context), min(ifnull(launch, 0)), max(ifnull(launch, 0)), count(*),
-			count(requested), count(completed), sum(requested), sum(completed), ifnull(sum(incomplete), 0), count(success_rate), min(success_rate), max(success_rate),
-			sum(success_rate IS NULL AND requested IS NULL), sum(success_rate IS NULL), max(NOT ` + r.sound + `),
-			avg(total_tps) FILTER (WHERE total_tps IS NOT NULL AND place IN ((known + 1) / 2, (known + 2) / 2))
-		FROM (SELECT setup, workload, load_point, context, launch, verdict, requested, completed, incomplete, success_rate, total_tps,
-				row_number() OVER (PARTITION BY setup, workload, load_point ORDER BY total_tps IS NULL, total_tps) AS place,
-				count(total_tps) OVER (PARTITION BY setup, workload, load_point) AS known
-			FROM trial WHERE context IN ` + ok + ` AND setup IN ` + real + `)
-		GROUP BY setup, workload, load_point`)
+	rows, err := r.db.Query(`SELECT setup, workload, load_point, context, ifnull(launch, 0), verdict, requested, completed, incomplete, success_rate, total_tps
+		FROM trial ORDER BY setup, workload, load_point`)
 	if err != nil {
 		return err
 	}
@@ -615,52 +595,99 @@ func (r *rival) repeats() error {
 	best := math.Inf(-1)
 	var won []combined
 	seen := newSeen()
-	for rows.Next() {
-		var at, to spot
-		var n, requests, completes, rated, unasked, noRate int
-		var requested, completed, low, high, value sql.NullFloat64
-		var incomplete float64
-		var tainted int
-		if err := rows.Scan(&at.setup, &at.workload, &at.point, &at.context, &to.context, &at.launch, &to.launch, &n, &requests, &completes,
-			&requested, &completed, &incomplete, &rated, &low, &high, &unasked, &noRate, &tainted, &value); err != nil {
-			return err
+	type repeated struct {
+		spots                               []spot
+		values                              []float64
+		requested, completed, incomplete    float64
+		requests, completes, rated, unasked int
+		low, high                           float64
+		tainted                             bool
+	}
+	var set repeated
+	end := func() {
+		n := len(set.spots)
+		if n == 0 {
+			return
 		}
 		rate := math.NaN()
 		switch {
-		case requests == n && completes == n:
-			rate = completed.Float64 / (requested.Float64 - incomplete)
-		case rated == n && low == high:
-			rate = low.Float64
+		case set.requests == n && set.completes == n:
+			rate = set.completed / (set.requested - set.incomplete)
+		case set.rated == n && set.low == set.high:
+			rate = set.low
 		}
 		switch {
 		case math.IsNaN(rate):
 			r.undecided += n
 			r.noRate += n
-			if unasked > 0 {
+			if set.unasked > 0 {
 				r.unasked += n
 			}
-			continue
 		case rate != 1:
 			r.where += n
-			continue
-		case !value.Valid:
+		case len(set.values) == 0:
 			r.undecided += n
 			r.noGoal += n
+		default:
+			r.considered += n
+			for _, at := range set.spots {
+				seen.add(at)
+			}
+			slices.Sort(set.values)
+			switch value := medianOfSorted(set.values); {
+			case value > best:
+				best, won = value, []combined{{set.spots[0], n, set.tainted}}
+			case value == best:
+				won = append(won, combined{set.spots[0], n, set.tainted})
+			}
+		}
+	}
+	for last := (spot{}); rows.Next(); {
+		var at spot
+		var verdict sql.NullInt64
+		var requested, completed, incomplete, rate, tps sql.NullFloat64
+		if err := rows.Scan(&at.setup, &at.workload, &at.point, &at.context, &at.launch, &verdict, &requested, &completed, &incomplete, &rate, &tps); err != nil {
+			return err
+		}
+		r.trials++
+		if at.setup != last.setup || at.workload != last.workload || at.point != last.point {
+			end()
+			last = at
+			set = repeated{spots: set.spots[:0], values: set.values[:0], low: math.Inf(1), high: math.Inf(-1)}
+		}
+		if r.context[at.context]["status"] != "ok" {
+			r.status++
 			continue
 		}
-		r.considered += n
-		seen.add(at)
-		seen.context[to.context], seen.launch[to.launch] = true, true
-		switch {
-		case value.Float64 > best:
-			best, won = value.Float64, []combined{{at, n, tainted == 1}}
-		case value.Float64 == best:
-			won = append(won, combined{at, n, tainted == 1})
+		if r.setup[at.setup]["simulated"] == int64(1) {
+			r.simulated++
+			continue
+		}
+		set.spots = append(set.spots, at)
+		set.tainted = set.tainted || r.tainted[verdict.Int64]
+		set.incomplete += incomplete.Float64
+		if requested.Valid {
+			set.requests++
+			set.requested += requested.Float64
+		}
+		if completed.Valid {
+			set.completes++
+			set.completed += completed.Float64
+		}
+		if rate.Valid {
+			set.rated++
+			set.low, set.high = min(set.low, rate.Float64), max(set.high, rate.Float64)
+		} else if !requested.Valid {
+			set.unasked++
+		}
+		if tps.Valid {
+			set.values = append(set.values, tps.Float64)
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
+	end()
 	a := r.answer(nil)
 	list2 := []map[string]any{}
 	for _, c := range won {
