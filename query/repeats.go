@@ -255,7 +255,9 @@ func (p *plan) trialsOf(row []core.Value) [][]core.Value {
 	}
 	of := p.stands[int(row[p.stand].Num)]
 	if of.repeats != nil {
-		return p.unpack(of.repeats)
+		rows := p.unpack(of.repeats)
+		p.sortRepeats(rows)
+		return rows
 	}
 	var out [][]core.Value
 	for _, r := range of.rows {
