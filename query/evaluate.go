@@ -144,9 +144,12 @@ type tally struct {
 	notes      assertions
 	repeats    map[string]*repeats // with per
 	inOrder    []*repeats
-	looks      looks
-	pools      map[string]*pool // with within noise
-	last       *group           // of the row before
+
+	lastKey     string // of the row before
+	lastRepeats *repeats
+	looks       looks
+	pools       map[string]*pool // with within noise
+	last        *group           // of the row before
 }
 
 // group is what was seen of one combination of keys.

@@ -21,6 +21,9 @@ type facet struct {
 	index map[string]uint32
 }
 
+// lookColumn is a column that a facet has.
+type lookColumn struct{ col, facet, at int }
+
 // maxLook bounds the numbers that are looked up by place.
 const maxLook = 1 << 26
 
@@ -66,7 +69,7 @@ func (p *plan) key(f *facet, row []core.Value) uint32 {
 	return key
 }
 
-// planFacets asks for the looks of fields and says which fields no facet has.
+// planFacets asks for the looks of fields and says which of the keys no facet has.
 func (p *plan) planFacets(fields, keys []string) (rest []string) {
 	for i, in := range p.shared.Facets(slices.Concat(fields, keys)) {
 		f := &facet{fields: in, col: p.worked("look " + string(rune('a'+i))), index: map[string]uint32{}}
@@ -77,7 +80,7 @@ func (p *plan) planFacets(fields, keys []string) (rest []string) {
 		}
 		p.facets = append(p.facets, f)
 	}
-	for _, name := range slices.Concat(fields, keys) {
+	for _, name := range keys {
 		if f, _ := p.facetOf(name); f < 0 {
 			rest = append(rest, name)
 		}
@@ -105,7 +108,11 @@ func (p *plan) planLate() {
 	case p.grouped && p.q.per == "":
 		names = names[:2] // no row of the answer is a trial
 	case p.q.per != "":
-		names = []string{"id", "option", "launch"} // the rest tells a combined row's repeats apart
+		// started_at tells a combined row's repeats apart.
+		names = []string{"id", "option", "launch", "findings", "asserted"}
+		if p.grouped || p.vs != nil {
+			names = names[:4]
+		}
 	case p.vs != nil:
 		names = names[:3] // a baseline's corrections count too
 	}
@@ -149,6 +156,20 @@ func (p *plan) complete(rows [][]core.Value) {
 				for i, col := range p.late {
 					row[col] = read[1+i]
 				}
+			}
+		}
+	}
+	if p.stand < 0 {
+		return
+	}
+	for _, row := range rows {
+		if row[p.stand].Kind != core.KindNumber {
+			continue // a trial
+		}
+		trials := p.trialsOf(row)
+		for _, col := range p.late {
+			if len(trials) > 1 && p.rules[col] == ruleSum {
+				row[col] = sumOf(trials, col)
 			}
 		}
 	}

@@ -76,7 +76,11 @@ func (p *plan) planRest() error {
 	keys := p.repeatNames()
 	if p.shared != nil {
 		p.planLate()
-		keys = p.planFacets(residue, keys) // those in no facet
+		shown := residue
+		if p.q.per != "" {
+			shown = slices.Concat(residue, p.columns) // a kept row need not hold what its looks give
+		}
+		keys = p.planFacets(shown, keys)
 	}
 	p.keep = len(p.columns)
 	p.planResidue(residue)

@@ -82,6 +82,7 @@ type plan struct {
 	kept        arena // rows that wait for their repeats
 	scratch     []core.Value
 	scratchRows [][]core.Value
+	shownBy     []lookColumn // columns that a kept row's looks give
 }
 
 type conjunct struct {

@@ -23,7 +23,7 @@ type repeats struct {
 // standing are the trials for which one row of the answer stands.
 type standing struct {
 	repeats *repeats
-	rows    [][]core.Value // or rows that stand for others themselves
+	rows    [][]core.Value // those of the repeats once they were asked for, or rows that stand for others themselves
 }
 
 // looks keeps the values of the residue's fields once for each distinct combination,
@@ -76,7 +76,11 @@ func (p *plan) planRepeats(keys []string) {
 			p.rules[i] = ruleOf(name)
 		}
 		worked := i == p.n || i == p.failedRepeats || i == p.stand
-		if !worked && !slices.Contains(p.late, i) {
+		switch facet, at := p.facetOf(name); {
+		case worked || slices.Contains(p.late, i):
+		case facet >= 0:
+			p.shownBy = append(p.shownBy, lookColumn{i, facet, at})
+		default:
 			p.kept.columns = append(p.kept.columns, i)
 		}
 	}
@@ -150,12 +154,18 @@ func (t *tally) repeat(p *plan, row []core.Value) {
 func (t *tally) repeatsOf(p *plan, row []core.Value) *repeats {
 	var space [256]byte
 	key := p.appendRepeatKey(space[:0], row)
+	// Most sources give repeats one after another.
+	if n := len(t.inOrder); n > 0 && string(key) == t.lastKey {
+		return t.lastRepeats
+	}
 	r := t.repeats[string(key)]
+	t.lastKey = string(key)
 	if r == nil {
 		r = &repeats{}
-		t.repeats[string(key)] = r
+		t.repeats[t.lastKey] = r
 		t.inOrder = append(t.inOrder, r)
 	}
+	t.lastRepeats = r
 	return r
 }
 
@@ -172,6 +182,9 @@ func (p *plan) unpackInto(r *repeats, rows [][]core.Value, cells []core.Value) {
 	for i, at := range r.rows {
 		rows[i] = cells[i*p.keep : (i+1)*p.keep : (i+1)*p.keep]
 		p.kept.get(int(at), rows[i])
+		for _, c := range p.shownBy {
+			rows[i][c.col] = p.look(p.facets[c.facet], rows[i])[c.at]
+		}
 	}
 }
 
@@ -253,11 +266,14 @@ func (p *plan) trialsOf(row []core.Value) [][]core.Value {
 	case p.stand < 0 || row[p.stand].Kind != core.KindNumber:
 		return [][]core.Value{row}
 	}
-	of := p.stands[int(row[p.stand].Num)]
+	of := &p.stands[int(row[p.stand].Num)]
 	if of.repeats != nil {
-		rows := p.unpack(of.repeats)
-		p.sortRepeats(rows)
-		return rows
+		if of.rows == nil {
+			of.rows = p.unpack(of.repeats)
+			p.complete(of.rows)
+			slices.SortFunc(of.rows, p.tieBreak)
+		}
+		return of.rows
 	}
 	var out [][]core.Value
 	for _, r := range of.rows {
