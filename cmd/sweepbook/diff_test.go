@@ -45,7 +45,7 @@ func TestAnswersDoNotDepend(t *testing.T) {
 	for done := 0; done < pairs; done += each {
 		a, r := diffHistory(t, seed, min(each, pairs-done))
 		answered, refused = answered+a, refused+r
-		if seed++; done%50_000 == 0 || done+each >= pairs {
+		if seed++; done%10_000 == 0 || done+each >= pairs {
 			t.Logf("%d pairs: %d answered alike, %d refused alike", answered+refused, answered, refused)
 		}
 	}
