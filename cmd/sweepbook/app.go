@@ -139,6 +139,8 @@ func (a *app) root() *cli.Command {
 	return a.command(&cli.Command{
 		Name:  "sweepbook",
 		Usage: "launch, measure, record and question LLM serving",
+		// "sweepbook completion bash" prints what a shell has to read.
+		EnableShellCompletion: true,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "db", Usage: "history `FILE`; default $SWEEPBOOK_DB, then the nearest .sweepbook/history.db"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table, json, ndjson, csv or md"},

@@ -15,14 +15,33 @@ func (a *app) queryCommand() *cli.Command {
 	return a.command(&cli.Command{
 		Name:      "query",
 		Usage:     "ask the history a question",
-		ArgsUsage: "'QUESTION'",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "explain", Usage: "print how the question is answered: the SQL, what it reads, and the trials that each clause leaves"}},
+		ArgsUsage: "'QUESTION' | @SAVED [KEY=VALUE …]",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "save", Usage: "keep the question under `NAME` beside the history; a word behind a $ is a parameter"},
+			&cli.BoolFlag{Name: "saved", Usage: "list the saved questions"},
+			&cli.BoolFlag{Name: "explain", Usage: "print how the question is answered: the SQL, what it reads, and the trials that each clause leaves"},
+		},
+		ShellComplete: a.completeQuestion,
 		Description: "For example: sweepbook query 'max total_tps where success_rate == 1 by workload'\n" +
 			"sweepbook fields lists what can be asked for.",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Bool("saved") {
+				if err := checkFormat(cmd); err != nil {
+					return err
+				}
+				return a.listSaved(cmd)
+			}
 			text, err := questionOf(cmd)
 			if err != nil {
 				return err
+			}
+			if name := cmd.String("save"); name != "" {
+				return a.saveQuery(cmd, name, text)
+			}
+			if strings.HasPrefix(text, "@") {
+				if text, err = a.fillSaved(cmd, cmd.Args().Slice()); err != nil {
+					return err
+				}
 			}
 			db, err := a.openRead(ctx, cmd)
 			if err != nil {
