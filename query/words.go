@@ -41,12 +41,12 @@ func Fill(text string, value func(name string) string) string { return fillParam
 func fillParameters(text string, value func(name string) string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"' || c == '\'' || c == '`':
+		switch c := text[i]; c {
+		case '"', '\'', '`':
 			n := max(quotedLength(text[i:]), 1)
 			b.WriteString(text[i : i+n])
 			i += n
-		case c == '$':
+		case '$':
 			end := i + 1
 			for end < len(text) && (text[end] == '_' || isDigit(rune(text[end])) || text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z') {
 				end++

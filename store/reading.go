@@ -27,7 +27,7 @@ func (db *DB) Snapshot(ctx context.Context, fn func(*Reading) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // only gives it back to the pool
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return translate(err)
 	}

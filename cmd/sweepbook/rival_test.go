@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -114,7 +115,6 @@ type rival struct {
 	verdicts    map[int64]map[string]int
 
 	trials, considered, status, simulated, where, undecided, unasked, noRate, noGoal int
-	seen                                                                             []byte // of groups
 }
 
 // table reads a small table, its rows by id.
@@ -507,7 +507,7 @@ func (r *rival) rowsAt(g *rivalGroup, by []string) ([]map[string]any, error) {
 				"config": r.setup[from.setup]["config"], "n": 1, "findings": findings, "started": started.Int64,
 				"load": r.point[from.point]["load"], "tainted": r.tainted[verdict.Int64]})
 		}
-		if err := rows.Err(); err != nil {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			return nil, err
 		}
 	}
