@@ -35,12 +35,6 @@ type Step struct {
 	Why    string
 }
 
-// Explainer is a Source that can say how it reads: a statement, and how its engine
-// goes about it.
-type Explainer interface {
-	Statement(ctx context.Context, sel core.Select) (statement string, plan []string, err error)
-}
-
 // Explain answers a query and tells how: what was read of the history, and how many
 // trials each clause left.
 func Explain(ctx context.Context, src Source, text string, opt Options) (*Explanation, error) {
@@ -77,13 +71,13 @@ func Explain(ctx context.Context, src Source, text string, opt Options) (*Explan
 	if p.vs != nil && p.early {
 		first = "every trial, twice: the baseline is needed first"
 	}
-	if err := x.read(ctx, src, first, sel); err != nil {
+	if err := x.read(ctx, p, first, sel); err != nil {
 		return nil, err
 	}
 	if len(p.late) > 0 && len(a.Rows) > 0 {
 		later := core.Select{Columns: append([]string{"number"}, x.Unread...),
 			Where: []core.Cond{{Field: "number", Op: core.OpIn, Values: []core.Value{core.Number(1)}}}}
-		if err := x.read(ctx, src, "the rows of the answer, by their numbers", later); err != nil {
+		if err := x.read(ctx, p, "the rows of the answer, by their numbers", later); err != nil {
 			return nil, err
 		}
 	}
@@ -91,11 +85,11 @@ func Explain(ctx context.Context, src Source, text string, opt Options) (*Explan
 	return x, nil
 }
 
-func (x *Explanation) read(ctx context.Context, src Source, what string, sel core.Select) error {
+func (x *Explanation) read(ctx context.Context, p *plan, what string, sel core.Select) error {
 	r := Read{For: what}
-	if e, ok := src.(Explainer); ok {
+	if p.shared != nil {
 		var err error
-		if r.Statement, r.Plan, err = e.Statement(ctx, sel); err != nil {
+		if r.Statement, r.Plan, err = p.shared.Statement(ctx, sel); err != nil {
 			return fmt.Errorf("explain: %w", err)
 		}
 	}

@@ -31,4 +31,7 @@ type Sharer interface {
 	// asked during a walk over rows that have the set among their Looks, and the values
 	// must not be changed.
 	Look(ctx context.Context, fields []string, n int) ([]core.Value, error)
+	// Statement says how Rows reads a selection: in which words, and how its engine goes
+	// about it, one line a step.
+	Statement(ctx context.Context, sel core.Select) (statement string, plan []string, err error)
 }
