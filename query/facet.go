@@ -24,9 +24,6 @@ type facet struct {
 // lookColumn is a column that a facet has.
 type lookColumn struct{ col, facet, at int }
 
-// maxLook bounds the numbers that are looked up by place.
-const maxLook = 1 << 26
-
 // look gives the values of a row's look.
 func (p *plan) look(f *facet, row []core.Value) []core.Value { return p.lookAt(f, int(row[f.col].Num)) }
 
@@ -35,7 +32,7 @@ func (p *plan) lookAt(f *facet, n int) []core.Value {
 		return f.looks[n]
 	}
 	values, err := p.shared.Look(p.ctx, f.fields, n)
-	if err != nil || n > maxLook {
+	if err != nil {
 		p.failed = err
 		return make([]core.Value, len(f.fields))
 	}
