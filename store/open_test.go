@@ -128,7 +128,8 @@ func TestRefused(t *testing.T) {
 		want error
 		says string
 	}{
-		{"newer schema", newer, options(), core.ErrInvalid, "schema version 2 and this sweepbook knows up to 1"},
+		{"newer schema", newer, options(), core.ErrInvalid,
+			fmt.Sprintf("schema version %d and this sweepbook knows up to %d", store.SupportedSchema()+1, store.SupportedSchema())},
 		{"newer schema for reading", newer, read, core.ErrInvalid, "use a newer sweepbook"},
 		{"text", func(p string) { write(p, []byte(strings.Repeat("not a database\n", 100))) }, options(), core.ErrInvalid, "not a Sweepbook history"},
 		{"short text", func(p string) { write(p, []byte("x")) }, options(), core.ErrInvalid, "not a Sweepbook history"},
@@ -150,7 +151,7 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("error %v, want %v that says %q and names the file", err, c.want, c.says)
 			}
-			if strings.HasPrefix(c.name, "newer") && (!errors.As(err, &schema) || schema.Found != 2) {
+			if strings.HasPrefix(c.name, "newer") && (!errors.As(err, &schema) || schema.Found != store.SupportedSchema()+1) {
 				t.Errorf("error %#v is no SchemaError", err)
 			}
 			after, _ := os.ReadFile(path)
