@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -118,7 +117,7 @@ func (r *rival) winners(by []string) error {
 			empty++
 			continue
 		}
-		won, err := r.rowsAt(g, by)
+		won, err := r.rowsAt(g)
 		if err != nil {
 			return err
 		}
@@ -144,33 +143,17 @@ func (r *rival) winners(by []string) error {
 }
 
 // rowsAt reads the winners of a group.
-func (r *rival) rowsAt(g *rivalGroup, by []string) ([]map[string]any, error) {
+func (r *rival) rowsAt(g *rivalGroup) ([]map[string]any, error) {
 	var out []map[string]any
 	for _, from := range g.from {
 		if from.best != g.best {
 			continue
 		}
-		rows, err := r.db.Query(`SELECT number, id, started_at, findings, verdict FROM trial
-			WHERE setup = ? AND workload = ? AND load_point = ? AND context = ? AND launch IS nullif(?, 0) AND success_rate = 1 AND total_tps = ?`,
-			from.setup, from.workload, from.point, from.context, from.launch, g.best)
+		some, err := r.rowsOf(from, g.best)
 		if err != nil {
 			return nil, err
 		}
-		for rows.Next() {
-			var number, findings int
-			var id []byte
-			var started, verdict sql.NullInt64
-			if err := rows.Scan(&number, &id, &started, &findings, &verdict); err != nil {
-				return nil, err
-			}
-			out = append(out, map[string]any{"total_tps": g.best, "number": number, "id": uuidText(id), "study": r.context[from.context]["study"],
-				"engine": r.setup[from.setup]["engine"], "model": r.setup[from.setup]["model"], "workload": r.workload[from.workload]["workload"],
-				"config": r.setup[from.setup]["config"], "n": 1, "findings": findings, "started": started.Int64,
-				"load": r.point[from.point]["load"], "tainted": r.tainted[verdict.Int64]})
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return nil, err
-		}
+		out = append(out, some...)
 	}
 	slices.SortFunc(out, func(a, b map[string]any) int {
 		return cmp.Or(cmp.Compare(a["started"].(int64), b["started"].(int64)), strings.Compare(a["id"].(string), b["id"].(string)))
@@ -181,6 +164,30 @@ func (r *rival) rowsAt(g *rivalGroup, by []string) ([]map[string]any, error) {
 		}
 	}
 	return out, nil
+}
+
+// rowsOf reads the trials of one spot that have the best value.
+func (r *rival) rowsOf(from spotBest, best float64) (out []map[string]any, err error) {
+	rows, err := r.db.Query(`SELECT number, id, started_at, findings, verdict FROM trial
+		WHERE setup = ? AND workload = ? AND load_point = ? AND context = ? AND launch IS nullif(?, 0) AND success_rate = 1 AND total_tps = ?`,
+		from.setup, from.workload, from.point, from.context, from.launch, best)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number, findings int
+		var id []byte
+		var started, verdict sql.NullInt64
+		if err := rows.Scan(&number, &id, &started, &findings, &verdict); err != nil {
+			return nil, err
+		}
+		out = append(out, map[string]any{"total_tps": best, "number": number, "id": uuidText(id), "study": r.context[from.context]["study"],
+			"engine": r.setup[from.setup]["engine"], "model": r.setup[from.setup]["model"], "workload": r.workload[from.workload]["workload"],
+			"config": r.setup[from.setup]["config"], "n": 1, "findings": findings, "started": started.Int64,
+			"load": r.point[from.point]["load"], "tainted": r.tainted[verdict.Int64]})
+	}
+	return out, rows.Err()
 }
 
 // baseline adds what a winner is compared with: the median of the baselines of its
