@@ -7,11 +7,14 @@ FUZZTIME ?= 10s
 KILLS ?= 200
 SEED ?= 0
 PEERS ?= .peers
+BENCH_HISTORY ?= bench/history.db
+BENCH_TRIALS ?= 1000000
+N ?= 100000
 
-.PHONY: help build test race lint vet kills fuzz bench generate check demo peers engines-real peers-real clean
+.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/sweepbook, one static binary
 	$(GO) build -trimpath -o bin/sweepbook ./cmd/sweepbook
@@ -39,6 +42,13 @@ bench: ## trials stored, seeds imported, a query process beside one that only op
 
 kills: ## KILLS=200 times kill -9 of a part of a run at a moment drawn from a printed SEED, and resume
 	$(GO) test ./cmd/sweepbook -run '^TestKills$$' -v -timeout 120m -kills $(KILLS) -kills-seed $(SEED)
+
+bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
+	@mkdir -p $(dir $(BENCH_HISTORY))
+	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
+
+fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000)
+	FUZZ_DIFF=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \

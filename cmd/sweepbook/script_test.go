@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sweepbook": func() { os.Exit(start()) },
 		"faketool":  func() { os.Exit(fakeTool()) },
+		"rival":     func() { os.Exit(rivalMain()) }, // for BenchmarkHistory
 	})
 }
 
