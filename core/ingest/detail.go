@@ -192,7 +192,7 @@ func errorTexts(v any) []string {
 		out := make([]string, len(v))
 		for i, e := range v {
 			if s, ok := e.(string); ok {
-				out[i] = maskSecrets(clip(strings.Join(strings.Fields(s), " "), 300))
+				out[i] = oneLine(s)
 			}
 		}
 		return out
@@ -200,6 +200,11 @@ func errorTexts(v any) []string {
 		return make([]string, len(v))
 	}
 	return nil
+}
+
+// oneLine makes the text of an error fit to be kept.
+func oneLine(s string) string {
+	return maskSecrets(clip(strings.Join(strings.Fields(s), " "), 300))
 }
 
 var errorClass = regexp.MustCompile(`\b[A-Z]\w*(?:Error|Exception|Timeout)\b`)

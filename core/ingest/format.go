@@ -44,6 +44,7 @@ func formats() []format {
 		{name: "lm-eval", is: isLMEval, object: readLMEval},
 		{name: "llm-optimizer-jsonl", is: isLLMOptimizer, object: readLLMOptimizer},
 		{name: "guidellm-json", is: isGuidellmReport, object: readGuidellmReport},
+		{name: "aiperf-requests", is: isAIPerfRequest, object: readAIPerfRequest},
 		{name: "trtllm-json", is: isTRTLLMResult, object: readTRTLLMResult},
 		{name: "sglang-jsonl", is: isSGLangResult, object: readSGLangResult},
 		{name: "vllm-json", is: isVLLMResult, object: readVLLMResult},
