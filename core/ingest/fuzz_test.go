@@ -53,6 +53,8 @@ func FuzzLLMOptimizer(f *testing.F)   { fuzzFormat(f, "llm-optimizer-jsonl", "ll
 func FuzzSweepFailure(f *testing.F)   { fuzzFormat(f, "vllm-sweep-failure", "sweep-failure.json") }
 func FuzzJSON(f *testing.F)           { fuzzFormat(f, "json", "*.json", "*.jsonl") }
 func FuzzAIPerfRequests(f *testing.F) { fuzzPeer(f, "aiperf-requests", "aiperf", ".jsonl") }
+func FuzzAIPerf(f *testing.F)         { fuzzPeer(f, "aiperf-json", "aiperf", ".json") }
+func FuzzAIPerfCSV(f *testing.F)      { fuzzPeer(f, "aiperf-csv", "aiperf", ".csv") }
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

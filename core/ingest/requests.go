@@ -31,6 +31,9 @@ func (r *requests) add(s core.Sample) {
 	case s.Sent == core.NoTime:
 		r.nowhere++
 		return
+	}
+	s = settled(s)
+	switch {
 	case len(s.Chunks) > 0 && r.gaps >= maxGaps:
 		s.Chunks = nil
 		r.summed++
@@ -38,6 +41,27 @@ func (r *requests) add(s core.Sample) {
 	r.gaps += len(s.Chunks)
 	s.Index = len(r.samples)
 	r.samples = append(r.samples, s)
+}
+
+// rounding is how far two roundings of one moment lie apart: a float64 holds
+// nanoseconds since 1970 in steps of 256, and seconds no better.
+const rounding = 2 * time.Microsecond
+
+// settled makes moments equal that differ by rounding only, so that a last chunk
+// does not seem to come after the answer's end.
+func settled(s core.Sample) core.Sample {
+	level := func(at *time.Duration, limit time.Duration) {
+		if *at != core.NoTime && limit != core.NoTime && *at > limit && *at-limit < rounding {
+			*at = limit
+		}
+	}
+	level(&s.Last, s.End)
+	level(&s.First, s.Last)
+	for i := range s.Chunks {
+		level(&s.Chunks[i], s.Last)
+	}
+	level(&s.Due, s.Sent)
+	return s
 }
 
 // rebased gives the requests with moments from the first one sent, and when that
