@@ -68,33 +68,33 @@ func phaseFolder(in *input) string {
 // aiperf takes the metrics; metric gives the block of one. Each block states its
 // unit, which counts.
 func (d *draft) aiperf(metric func(tag string) *object) {
-	for tag, latency := range map[string]string{"time_to_first_token": "ttft", "request_latency": "e2el", "inter_token_latency": "tpot", "inter_chunk_latency": "icl", "credit_to_start_latency": "queue"} {
-		m := metric(tag)
-		d.stats(m, latency, 1000*secondsOf(m.text("unit"), 1e-3))
+	for _, m := range []renamed{{"time_to_first_token", "ttft"}, {"request_latency", "e2el"}, {"inter_token_latency", "tpot"}, {"inter_chunk_latency", "icl"}, {"credit_to_start_latency", "queue"}} {
+		block := metric(m.theirs)
+		d.stats(block, m.ours, 1000*secondsOf(block.text("unit"), 1e-3))
 	}
-	for tag, name := range map[string]string{
-		"request_throughput": "rps", "request_count": "completed", "error_request_count": "failed", "output_token_throughput": "output_tps",
-		"total_token_throughput": "total_tps", "input_token_throughput": "input_tps", "goodput": "goodput_rps", "request_goodput": "goodput_rps",
-		"total_isl": "input_tokens", "total_osl": "output_tokens", "effective_concurrency": "mean_concurrency",
+	for _, m := range []renamed{
+		{"request_throughput", "rps"}, {"request_count", "completed"}, {"error_request_count", "failed"}, {"output_token_throughput", "output_tps"},
+		{"total_token_throughput", "total_tps"}, {"input_token_throughput", "input_tps"}, {"goodput", "goodput_rps"}, {"request_goodput", "goodput_rps"},
+		{"total_isl", "input_tokens"}, {"total_osl", "output_tokens"}, {"effective_concurrency", "mean_concurrency"},
 	} {
-		d.figure(name, metric(tag).vals["avg"])
+		d.figure(m.ours, metric(m.theirs).vals["avg"])
 	}
 	duration := metric("benchmark_duration")
 	d.put(place{kind: toFigure, name: "duration_s", scale: secondsOf(duration.text("unit"), 1)}, "benchmark_duration", duration.vals["avg"])
-	for tag, name := range map[string]string{"time_to_second_token": "mean_second_token_ms", "output_token_throughput_per_user": "user_tps", "reasoning_token_count": "mean_reasoning_tokens"} {
-		d.extraNumber(name, metric(tag).vals["avg"])
+	for _, m := range []renamed{{"time_to_second_token", "mean_second_token_ms"}, {"output_token_throughput_per_user", "user_tps"}, {"reasoning_token_count", "mean_reasoning_tokens"}} {
+		d.extraNumber(m.ours, metric(m.theirs).vals["avg"])
 	}
 	d.aiperfCounts(metric)
 	// The server's own counts, where it gave them: the tool counts with the
 	// tokenizer that it was given.
-	for _, count := range []struct{ tag, field string }{{"total_usage_completion_tokens", "output_tokens"}, {"total_usage_prompt_tokens", "input_tokens"}} {
-		served, ok := number(metric(count.tag).vals["avg"])
+	for _, count := range []renamed{{"total_usage_completion_tokens", "output_tokens"}, {"total_usage_prompt_tokens", "input_tokens"}} {
+		served, ok := number(metric(count.theirs).vals["avg"])
 		if !ok {
 			continue
 		}
-		d.extra("server_"+count.field, core.Number(served))
-		if own := d.t.Figures[count.field]; served > 0 && math.Abs(own-served) > 0.02*served {
-			d.warn("%s: the tool's tokenizer counts %v, the server %v (extra.server_%s): figures per token are the tool's", count.field, own, served, count.field)
+		d.extra("server_"+count.ours, core.Number(served))
+		if own := d.t.Figures[count.ours]; served > 0 && math.Abs(own-served) > 0.02*served {
+			d.warn("%s: the tool's tokenizer counts %v, the server %v (extra.server_%s): figures per token are the tool's", count.ours, own, served, count.ours)
 		}
 	}
 	d.extraNumber("server_cached_tokens", metric("total_usage_prompt_cache_read_tokens").vals["avg"])
@@ -104,9 +104,9 @@ func (d *draft) aiperf(metric func(tag string) *object) {
 func (d *draft) aiperfCounts(metric func(tag string) *object) {
 	f := d.t.Figures
 	completed := f["completed"]
-	for tag, name := range map[string]string{"input_sequence_length": "input_tokens", "output_sequence_length": "output_tokens"} {
-		mean, ok := number(metric(tag).vals["avg"])
-		d.made(name, math.Round(mean*completed), ok && completed > 0)
+	for _, m := range []renamed{{"input_sequence_length", "input_tokens"}, {"output_sequence_length", "output_tokens"}} {
+		mean, ok := number(metric(m.theirs).vals["avg"])
+		d.made(m.ours, math.Round(mean*completed), ok && completed > 0)
 	}
 	rps := f["rps"]
 	d.made("duration_s", completed/rps, completed > 0 && rps > 0)

@@ -260,7 +260,12 @@ func recompute(samples []core.Sample) recomputed {
 	tokens := map[string]int{}
 	known := map[string]bool{"input_tokens": true, "output_tokens": true}
 	for _, s := range samples {
-		if s.Outcome != core.OutcomeOK {
+		switch s.Outcome {
+		case core.OutcomeOK:
+		case core.OutcomeIncomplete:
+			out.figures["incomplete"]++
+			continue
+		default:
 			out.figures["failed"]++
 			continue
 		}

@@ -46,10 +46,12 @@ func formats() []format {
 		{name: "guidellm-json", is: isGuidellmReport, object: readGuidellmReport},
 		{name: "aiperf-requests", is: isAIPerfRequest, object: readAIPerfRequest},
 		{name: "aiperf-json", is: isAIPerfSummary, object: readAIPerfSummary},
+		{name: "genai-bench-json", is: isGenAIBench, object: readGenAIBench},
+		{name: "genai-bench-experiment", is: isGenAIBenchExperiment, object: skipGenAIBenchExperiment},
 		{name: "trtllm-json", is: isTRTLLMResult, object: readTRTLLMResult},
 		{name: "sglang-jsonl", is: isSGLangResult, object: readSGLangResult},
 		{name: "vllm-json", is: isVLLMResult, object: readVLLMResult},
-		{name: "json", looksFor: "result JSON of vllm bench serve and sweep, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm, AIPerf, GenAI-Perf, llm-optimizer and lm-eval", match: looksLikeJSON, read: readObjects},
+		{name: "json", looksFor: "result JSON of vllm bench serve and sweep, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm, AIPerf, GenAI-Perf, genai-bench, llm-optimizer and lm-eval", match: looksLikeJSON, read: readObjects},
 		{name: "aiperf-csv", match: isAIPerfCSV, read: readAIPerfCSV},
 		{name: "table", looksFor: "CSV and Markdown tables with a known column", match: looksLikeTable, read: readTable},
 		{

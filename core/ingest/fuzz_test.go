@@ -45,16 +45,18 @@ func FuzzServingBlock(f *testing.F) {
 
 // One target for each further format. All share the properties of readTwice.
 
-func FuzzVLLMResult(f *testing.F)     { fuzzFormat(f, "vllm-json", "vllm-*.json", "trtllm-*.json") }
-func FuzzSGLang(f *testing.F)         { fuzzFormat(f, "sglang-jsonl", "sglang-*.jsonl") }
-func FuzzTRTLLM(f *testing.F)         { fuzzFormat(f, "trtllm-json", "trtllm-*.json") }
-func FuzzGuidellm(f *testing.F)       { fuzzFormat(f, "guidellm-json", "guidellm-*.json") }
-func FuzzLLMOptimizer(f *testing.F)   { fuzzFormat(f, "llm-optimizer-jsonl", "llm-optimizer.jsonl") }
-func FuzzSweepFailure(f *testing.F)   { fuzzFormat(f, "vllm-sweep-failure", "sweep-failure.json") }
-func FuzzJSON(f *testing.F)           { fuzzFormat(f, "json", "*.json", "*.jsonl") }
-func FuzzAIPerfRequests(f *testing.F) { fuzzPeer(f, "aiperf-requests", "aiperf", ".jsonl") }
-func FuzzAIPerf(f *testing.F)         { fuzzPeer(f, "aiperf-json", "aiperf", ".json") }
-func FuzzAIPerfCSV(f *testing.F)      { fuzzPeer(f, "aiperf-csv", "aiperf", ".csv") }
+func FuzzVLLMResult(f *testing.F)       { fuzzFormat(f, "vllm-json", "vllm-*.json", "trtllm-*.json") }
+func FuzzSGLang(f *testing.F)           { fuzzFormat(f, "sglang-jsonl", "sglang-*.jsonl") }
+func FuzzTRTLLM(f *testing.F)           { fuzzFormat(f, "trtllm-json", "trtllm-*.json") }
+func FuzzGuidellm(f *testing.F)         { fuzzFormat(f, "guidellm-json", "guidellm-*.json") }
+func FuzzLLMOptimizer(f *testing.F)     { fuzzFormat(f, "llm-optimizer-jsonl", "llm-optimizer.jsonl") }
+func FuzzSweepFailure(f *testing.F)     { fuzzFormat(f, "vllm-sweep-failure", "sweep-failure.json") }
+func FuzzJSON(f *testing.F)             { fuzzFormat(f, "json", "*.json", "*.jsonl") }
+func FuzzAIPerfRequests(f *testing.F)   { fuzzPeer(f, "aiperf-requests", "aiperf", ".jsonl") }
+func FuzzAIPerf(f *testing.F)           { fuzzPeer(f, "aiperf-json", "aiperf", ".json") }
+func FuzzAIPerfCSV(f *testing.F)        { fuzzPeer(f, "aiperf-csv", "aiperf", ".csv") }
+func FuzzGuidellmRequests(f *testing.F) { fuzzPeer(f, "guidellm-json", "guidellm", ".json") }
+func FuzzGenAIBench(f *testing.F)       { fuzzPeer(f, "genai-bench-json", "genai-bench", "2s.json") }
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -31,6 +31,9 @@ func (d *draft) stats(block *object, latency string, scale float64) {
 	}
 }
 
+// renamed is a name of a tool and ours.
+type renamed struct{ theirs, ours string }
+
 // figure records a figure of the tool's under our name.
 func (d *draft) figure(name string, v any) { d.put(place{kind: toFigure, name: name}, name, v) }
 
