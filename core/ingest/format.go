@@ -48,10 +48,12 @@ func formats() []format {
 		{name: "aiperf-json", is: isAIPerfSummary, object: readAIPerfSummary},
 		{name: "genai-bench-json", is: isGenAIBench, object: readGenAIBench},
 		{name: "genai-bench-experiment", is: isGenAIBenchExperiment, object: skipGenAIBenchExperiment},
+		{name: "trtllm-bench-json", is: isTRTLLMBench, object: readTRTLLMBench},
 		{name: "trtllm-json", is: isTRTLLMResult, object: readTRTLLMResult},
 		{name: "sglang-jsonl", is: isSGLangResult, object: readSGLangResult},
 		{name: "vllm-json", is: isVLLMResult, object: readVLLMResult},
-		{name: "json", looksFor: "result JSON of vllm bench serve and sweep, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm, AIPerf, GenAI-Perf, genai-bench, llm-optimizer and lm-eval", match: looksLikeJSON, read: readObjects},
+		{name: "json", looksFor: "result JSON of vllm bench serve and sweep, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm, AIPerf, GenAI-Perf, genai-bench, trtllm-bench, llm-optimizer and lm-eval", match: looksLikeJSON, read: readObjects},
+		{name: "trtllm-bench-text", looksFor: "printed reports of trtllm-bench", match: isTRTLLMBenchText, read: readTRTLLMBenchText},
 		{name: "aiperf-csv", match: isAIPerfCSV, read: readAIPerfCSV},
 		{name: "table", looksFor: "CSV and Markdown tables with a known column", match: looksLikeTable, read: readTable},
 		{

@@ -57,6 +57,8 @@ func FuzzAIPerf(f *testing.F)           { fuzzPeer(f, "aiperf-json", "aiperf", "
 func FuzzAIPerfCSV(f *testing.F)        { fuzzPeer(f, "aiperf-csv", "aiperf", ".csv") }
 func FuzzGuidellmRequests(f *testing.F) { fuzzPeer(f, "guidellm-json", "guidellm", ".json") }
 func FuzzGenAIBench(f *testing.F)       { fuzzPeer(f, "genai-bench-json", "genai-bench", "2s.json") }
+func FuzzTRTLLMBench(f *testing.F)      { fuzzPeer(f, "trtllm-bench-json", "trtllm-bench", ".json") }
+func FuzzTRTLLMBenchText(f *testing.F)  { fuzzPeer(f, "trtllm-bench-text", "trtllm-bench", ".txt") }
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
