@@ -374,6 +374,6 @@ func (d *draft) complete(r recomputed) {
 		d.warn("%d requests with negative or inverted times: no figure of ours counts them, those of the file may", r.invalid)
 	}
 	if len(added) > 0 {
-		d.extra("recomputed", core.String(strings.Join(added, ",")))
+		d.recomputedToo(added...)
 	}
 }

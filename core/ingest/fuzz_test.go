@@ -59,6 +59,10 @@ func FuzzGuidellmRequests(f *testing.F) { fuzzPeer(f, "guidellm-json", "guidellm
 func FuzzGenAIBench(f *testing.F)       { fuzzPeer(f, "genai-bench-json", "genai-bench", "2s.json") }
 func FuzzTRTLLMBench(f *testing.F)      { fuzzPeer(f, "trtllm-bench-json", "trtllm-bench", ".json") }
 func FuzzTRTLLMBenchText(f *testing.F)  { fuzzPeer(f, "trtllm-bench-text", "trtllm-bench", ".txt") }
+func FuzzInferencePerf(f *testing.F)    { fuzzPeer(f, "inference-perf-json", "inference-perf", ".json") }
+func FuzzInferencePerfRequests(f *testing.F) {
+	fuzzPeer(f, "inference-perf-requests", "inference-perf", "metrics.json")
+}
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -90,7 +90,7 @@ func (r *requests) rebased() (samples []core.Sample, began time.Time, duration t
 			from, to = min(from, s.Sent), max(to, s.Last, s.End)
 		}
 	}
-	if first > 0 {
+	if first > 1e18 { // of 2001 or later; a smaller one is of a clock of its own
 		began = time.Unix(0, int64(first)).UTC().Truncate(time.Millisecond)
 	}
 	if to > from {

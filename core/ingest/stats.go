@@ -23,10 +23,11 @@ func (d *draft) stats(block *object, latency string, scale float64) {
 	for _, key := range block.keys {
 		stat, ok := statNames[key]
 		if m := percentileKey.FindStringSubmatch(key); m != nil {
-			stat, ok = "p"+strings.TrimLeft(m[1], "0"), true
+			q, isNumber := parseNumber(strings.ReplaceAll(m[1], "_", "."))
+			stat, ok = core.PercentileName(q), isNumber && q > 0
 		}
-		if f, isNumber := number(block.vals[key]); ok && isNumber && !math.IsNaN(f) && stat != "p" {
-			d.put(place{kind: toFigure, name: core.LatencyName(strings.ReplaceAll(stat, "_", "."), latency), scale: scale}, key, f)
+		if f, isNumber := number(block.vals[key]); ok && isNumber {
+			d.put(place{kind: toFigure, name: core.LatencyName(stat, latency), scale: scale}, key, f)
 		}
 	}
 }
