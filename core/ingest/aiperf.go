@@ -88,16 +88,20 @@ func (d *draft) aiperf(metric func(tag string) *object) {
 	// The server's own counts, where it gave them: the tool counts with the
 	// tokenizer that it was given.
 	for _, count := range []renamed{{"total_usage_completion_tokens", "output_tokens"}, {"total_usage_prompt_tokens", "input_tokens"}} {
-		served, ok := number(metric(count.theirs).vals["avg"])
-		if !ok {
-			continue
-		}
-		d.extra("server_"+count.ours, core.Number(served))
-		if own := d.t.Figures[count.ours]; served > 0 && math.Abs(own-served) > 0.02*served {
-			d.warn("%s: the tool's tokenizer counts %v, the server %v (extra.server_%s): figures per token are the tool's", count.ours, own, served, count.ours)
+		if served, ok := number(metric(count.theirs).vals["avg"]); ok {
+			d.served(count.ours, served)
 		}
 	}
 	d.extraNumber("server_cached_tokens", metric("total_usage_prompt_cache_read_tokens").vals["avg"])
+}
+
+// served keeps the server's count of tokens beside the tool's, and tells where they
+// differ: all figures per token follow the tool's.
+func (d *draft) served(figure string, n float64) {
+	d.extra("server_"+figure, core.Number(n))
+	if own := d.t.Figures[figure]; n > 0 && math.Abs(own-n) > 0.02*n {
+		d.warn("%s: the tool's tokenizer counts %v, the server %v (extra.server_%s): figures per token are the tool's", figure, own, n, figure)
+	}
 }
 
 // aiperfCounts makes what GenAI-Perf does not write: totals and duration.

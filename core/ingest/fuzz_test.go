@@ -63,6 +63,9 @@ func FuzzInferencePerf(f *testing.F)    { fuzzPeer(f, "inference-perf-json", "in
 func FuzzInferencePerfRequests(f *testing.F) {
 	fuzzPeer(f, "inference-perf-requests", "inference-perf", "metrics.json")
 }
+func FuzzEvalscope(f *testing.F)  { fuzzPeer(f, "evalscope-json", "evalscope", ".json") }
+func FuzzInferenceX(f *testing.F) { fuzzPeer(f, "inferencex-json", "inferencex", ".json") }
+func FuzzLLMDReport(f *testing.F) { fuzzPeer(f, "llm-d-report", "llm-d", ".json") }
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -81,7 +81,7 @@ func (d *draft) inferencePerf(o *object) {
 	}
 	if served, ok := number(good.sub("output_tokens").vals["total"]); ok {
 		d.made("output_tokens", served, true)
-		d.extra("server_output_tokens", core.Number(served))
+		d.served("output_tokens", served)
 	}
 	d.setting("request_rate", load.vals["requested_rate"])
 	d.setting("concurrency", load.vals["concurrency"])
