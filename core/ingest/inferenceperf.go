@@ -83,12 +83,13 @@ func (d *draft) inferencePerf(o *object) {
 		d.made("output_tokens", served, true)
 		d.served("output_tokens", served)
 	}
-	d.setting("request_rate", load.vals["requested_rate"])
-	d.setting("concurrency", load.vals["concurrency"])
+	// A stage at a limit states the number of its requests as their rate.
 	switch l := &d.t.Load; {
-	case !l.Concurrency.IsMissing() && l.RequestRate.IsMissing():
+	case load.vals["concurrency"] != nil:
+		d.setting("concurrency", load.vals["concurrency"])
 		l.RequestRate = core.Unlimited()
-	case !l.RequestRate.IsMissing() && l.Concurrency.IsMissing():
+	case load.vals["requested_rate"] != nil:
+		d.setting("request_rate", load.vals["requested_rate"])
 		l.Concurrency = core.Unlimited()
 	}
 	d.setting("num_prompts", load.vals["count"])
