@@ -25,7 +25,7 @@ func readAIPerfCSV(in *input, out *collector) error {
 	json := strings.TrimSuffix(in.name, ".csv") + ".json"
 	if f := in.sibling(json); f != nil && json != in.name {
 		_ = f.Close() // only looked for
-		out.skip(0, "read with "+json+" beside it")
+		out.skip(0, "read with "+json+" beside it: import that, or the folder")
 		return nil
 	}
 	out.begin()

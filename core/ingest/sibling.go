@@ -63,7 +63,7 @@ func (r *objectReader) heldBy(name string) bool {
 		}
 		_ = f.Close() // only looked for
 		r.held = name
-		r.out.skip(0, "read with "+name+" beside it")
+		r.out.skip(0, "read with "+name+" beside it: import that, or the folder")
 	}
 	return true
 }
