@@ -38,7 +38,7 @@ type objectReader struct {
 // unneeded are keys with texts of prompts and answers, which no record keeps.
 func unneeded(key string) bool {
 	switch key {
-	case "generated_texts", "generated_text", "request", "response", "prompts", "texts", "cached_tokens_details":
+	case "generated_texts", "generated_text", "prompts", "texts", "cached_tokens_details":
 		return true
 	}
 	return false

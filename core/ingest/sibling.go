@@ -3,7 +3,6 @@ package ingest
 import (
 	"bufio"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 )
@@ -30,11 +29,11 @@ func (in *input) sibling(name string) *os.File {
 }
 
 // siblingObjects hands each JSON object of a file beside this one to take, as far
-// as the file can be read, and reports whether there is such a file.
-func (in *input) siblingObjects(name string, take func(o *object)) bool {
+// as the file can be read.
+func (in *input) siblingObjects(name string, take func(o *object)) {
 	f := in.sibling(name)
 	if f == nil {
-		return false
+		return
 	}
 	defer func() { _ = f.Close() }() // only read
 	docs := newJSONReader(bufio.NewReaderSize(decodeText(f), 64<<10), unneeded)
@@ -44,8 +43,8 @@ func (in *input) siblingObjects(name string, take func(o *object)) bool {
 		switch {
 		case errors.As(err, &broken):
 			continue
-		case errors.Is(err, io.EOF) || err != nil:
-			return true
+		case err != nil:
+			return // its end, or as far as it can be read
 		}
 		if o, ok := v.(*object); ok {
 			take(o)
