@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -24,14 +25,14 @@ func (a *app) exportCommand() *cli.Command {
 		Usage: "write whole trials for another history, or a table for other programs",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FILE` to write; default stdout"},
-			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable) or csv (fixed fields)"},
+			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable), csv (fixed fields), vllm-json (results as vllm bench serve writes them) or gobench (lines for benchstat)"},
 			&cli.StringFlag{Name: "where", Usage: "only trials that meet this `CONDITION`"},
 			&cli.BoolFlag{Name: "no-samples", Usage: "leave single requests out"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			format := cmd.String("format")
-			if format != "ndjson" && format != "csv" {
-				return usagef("export --format %q: want ndjson or csv", format)
+			if !slices.Contains(exportFormats, format) {
+				return usagef("export --format %q: want one of %s", format, strings.Join(exportFormats, ", "))
 			}
 			db, err := a.openRead(ctx, cmd)
 			if err != nil {
@@ -42,9 +43,15 @@ func (a *app) exportCommand() *cli.Command {
 			if where == "" {
 				where = "true"
 			}
-			write := func(w io.Writer) error { return a.exportRecords(ctx, db, where, !cmd.Bool("no-samples"), w) }
-			if format == "csv" {
+			samples := !cmd.Bool("no-samples")
+			write := func(w io.Writer) error { return a.exportRecords(ctx, db, where, samples, w) }
+			switch format {
+			case "csv":
 				write = func(w io.Writer) error { return a.exportCSV(ctx, db, where, w) }
+			case "vllm-json":
+				write = func(w io.Writer) error { return a.exportVLLM(ctx, db, where, samples, w) }
+			case "gobench":
+				write = func(w io.Writer) error { return a.exportGoBench(ctx, db, where, w) }
 			}
 			if path := cmd.String("out"); path != "" {
 				return writeStream(path, write)
@@ -52,6 +59,44 @@ func (a *app) exportCommand() *cli.Command {
 			return write(a.stdout)
 		},
 	})
+}
+
+var exportFormats = []string{"ndjson", "csv", "vllm-json", "gobench"}
+
+// eachMeasured hands over each trial that meets the condition and has the figures
+// of a measurement, and counts the others.
+func eachMeasured(ctx context.Context, db *store.DB, where string, now time.Time, write func(*core.Trial) error) (left int, err error) {
+	answer, err := query.Run(ctx, db, "show id where "+where, query.Options{Now: now})
+	if err != nil {
+		return 0, err
+	}
+	wanted := map[string]bool{}
+	for _, row := range answer.Rows {
+		wanted[row[0].Text] = true
+	}
+	for t, err := range db.AllTrials(ctx) {
+		if err != nil {
+			return left, fmt.Errorf("export: %w", err)
+		}
+		_, completed := t.Figures["completed"]
+		switch {
+		case !wanted[t.ID.String()]:
+		case !completed || t.Status != core.StatusOK:
+			left++
+		default:
+			if err := write(t); err != nil {
+				return left, fmt.Errorf("export: %w", err)
+			}
+		}
+	}
+	return left, nil
+}
+
+// sayLeft tells of trials that a format has no place for.
+func (a *app) sayLeft(format string, n int) {
+	if n > 0 {
+		a.warn("export --format %s: trials without a result left out: %d; ndjson holds all", format, n)
+	}
 }
 
 // exportRecords writes a line for each study that was defined here, then one for

@@ -192,7 +192,7 @@ func errorTexts(v any) []string {
 		out := make([]string, len(v))
 		for i, e := range v {
 			if s, ok := e.(string); ok {
-				out[i] = maskSecrets(clip(strings.Join(strings.Fields(s), " "), 300))
+				out[i] = oneLine(s)
 			}
 		}
 		return out
@@ -200,6 +200,11 @@ func errorTexts(v any) []string {
 		return make([]string, len(v))
 	}
 	return nil
+}
+
+// oneLine makes the text of an error fit to be kept.
+func oneLine(s string) string {
+	return maskSecrets(clip(strings.Join(strings.Fields(s), " "), 300))
 }
 
 var errorClass = regexp.MustCompile(`\b[A-Z]\w*(?:Error|Exception|Timeout)\b`)
@@ -255,7 +260,12 @@ func recompute(samples []core.Sample) recomputed {
 	tokens := map[string]int{}
 	known := map[string]bool{"input_tokens": true, "output_tokens": true}
 	for _, s := range samples {
-		if s.Outcome != core.OutcomeOK {
+		switch s.Outcome {
+		case core.OutcomeOK:
+		case core.OutcomeIncomplete:
+			out.figures["incomplete"]++
+			continue
+		default:
 			out.figures["failed"]++
 			continue
 		}
@@ -364,6 +374,6 @@ func (d *draft) complete(r recomputed) {
 		d.warn("%d requests with negative or inverted times: no figure of ours counts them, those of the file may", r.invalid)
 	}
 	if len(added) > 0 {
-		d.extra("recomputed", core.String(strings.Join(added, ",")))
+		d.recomputedToo(added...)
 	}
 }

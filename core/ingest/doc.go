@@ -20,8 +20,13 @@
 //
 // JSON is read as Python writes it, document by document (json.go, jsonvalue.go);
 // each object goes to the kind that its keys tell (objects.go: vllm.go sglang.go
-// guidellm.go sweep.go) and becomes a draft of a trial (draft.go, keys.go,
-// detail.go). Tables go the same way, a row a draft (table.go, column.go).
+// guidellm.go sweep.go aiperf.go genaibench.go inferenceperf.go evalscope.go
+// trtllmbench.go infx.go llmd.go) and becomes a draft of a trial (draft.go, keys.go,
+// stats.go, detail.go). Tables go the same way, a row a draft (table.go, column.go).
+//
+// Single requests with moments of one clock are gathered into samples (requests.go);
+// a summary takes them from the file beside it (sibling.go), else they are a trial
+// of their own.
 //
 // Every stage keeps a bounded amount of text, so that a log of any size is read
 // in constant memory beside the trials that it holds; one document, the records of
@@ -66,6 +71,11 @@
 //   - recomputed: figures that the source lacks and its single requests gave
 //   - invalid_requests: requests whose times contradict each other; what the others
 //     say stands in valid_mean_ttft_ms and valid_mean_tpot_ms
+//   - requests_outside_window: of guidellm, requests that its figures leave out
+//   - server_output_tokens, server_input_tokens: the server's counts, where the tool
+//     counts with a tokenizer of its own
+//   - offline: true where the engine ran inside the benchmark
+//   - warmup_requests: requests of a warm-up, which are no samples
 //   - sample_times: "relative" where each request counts from its own start
 //   - from_beside, from_path, from_mapping: see above
 //   - truncated: true for a block without its closing ruler at the end of the text

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -44,13 +45,27 @@ func FuzzServingBlock(f *testing.F) {
 
 // One target for each further format. All share the properties of readTwice.
 
-func FuzzVLLMResult(f *testing.F)   { fuzzFormat(f, "vllm-json", "vllm-*.json", "trtllm-*.json") }
-func FuzzSGLang(f *testing.F)       { fuzzFormat(f, "sglang-jsonl", "sglang-*.jsonl") }
-func FuzzTRTLLM(f *testing.F)       { fuzzFormat(f, "trtllm-json", "trtllm-*.json") }
-func FuzzGuidellm(f *testing.F)     { fuzzFormat(f, "guidellm-json", "guidellm-*.json") }
-func FuzzLLMOptimizer(f *testing.F) { fuzzFormat(f, "llm-optimizer-jsonl", "llm-optimizer.jsonl") }
-func FuzzSweepFailure(f *testing.F) { fuzzFormat(f, "vllm-sweep-failure", "sweep-failure.json") }
-func FuzzJSON(f *testing.F)         { fuzzFormat(f, "json", "*.json", "*.jsonl") }
+func FuzzVLLMResult(f *testing.F)       { fuzzFormat(f, "vllm-json", "vllm-*.json", "trtllm-*.json") }
+func FuzzSGLang(f *testing.F)           { fuzzFormat(f, "sglang-jsonl", "sglang-*.jsonl") }
+func FuzzTRTLLM(f *testing.F)           { fuzzFormat(f, "trtllm-json", "trtllm-*.json") }
+func FuzzGuidellm(f *testing.F)         { fuzzFormat(f, "guidellm-json", "guidellm-*.json") }
+func FuzzLLMOptimizer(f *testing.F)     { fuzzFormat(f, "llm-optimizer-jsonl", "llm-optimizer.jsonl") }
+func FuzzSweepFailure(f *testing.F)     { fuzzFormat(f, "vllm-sweep-failure", "sweep-failure.json") }
+func FuzzJSON(f *testing.F)             { fuzzFormat(f, "json", "*.json", "*.jsonl") }
+func FuzzAIPerfRequests(f *testing.F)   { fuzzPeer(f, "aiperf-requests", "aiperf", ".jsonl") }
+func FuzzAIPerf(f *testing.F)           { fuzzPeer(f, "aiperf-json", "aiperf", ".json") }
+func FuzzAIPerfCSV(f *testing.F)        { fuzzPeer(f, "aiperf-csv", "aiperf", ".csv") }
+func FuzzGuidellmRequests(f *testing.F) { fuzzPeer(f, "guidellm-json", "guidellm", ".json") }
+func FuzzGenAIBench(f *testing.F)       { fuzzPeer(f, "genai-bench-json", "genai-bench", "2s.json") }
+func FuzzTRTLLMBench(f *testing.F)      { fuzzPeer(f, "trtllm-bench-json", "trtllm-bench", ".json") }
+func FuzzTRTLLMBenchText(f *testing.F)  { fuzzPeer(f, "trtllm-bench-text", "trtllm-bench", ".txt") }
+func FuzzInferencePerf(f *testing.F)    { fuzzPeer(f, "inference-perf-json", "inference-perf", ".json") }
+func FuzzInferencePerfRequests(f *testing.F) {
+	fuzzPeer(f, "inference-perf-requests", "inference-perf", "metrics.json")
+}
+func FuzzEvalscope(f *testing.F)  { fuzzPeer(f, "evalscope-json", "evalscope", ".json") }
+func FuzzInferenceX(f *testing.F) { fuzzPeer(f, "inferencex-json", "inferencex", ".json") }
+func FuzzLLMDReport(f *testing.F) { fuzzPeer(f, "llm-d-report", "llm-d", ".json") }
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -111,6 +126,25 @@ func addFixtures(f *testing.F, globs ...string) {
 
 func fuzzFormat(f *testing.F, format string, globs ...string) {
 	addFixtures(f, globs...)
+	f.Fuzz(func(t *testing.T, data []byte) { readTwice(t, "fuzz", data, ingest.Options{Format: format}) })
+}
+
+// fuzzPeer fuzzes the reader of another load generator, from the files of its kind
+// under testdata/peers.
+func fuzzPeer(f *testing.F, format, tool, ending string) {
+	n := 0
+	err := filepath.WalkDir(filepath.Join("testdata", "peers", tool), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ending) {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		f.Add(data)
+		n++
+		return err
+	})
+	if err != nil || n == 0 {
+		f.Fatalf("%d files of %s: %v", n, tool, err)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) { readTwice(t, "fuzz", data, ingest.Options{Format: format}) })
 }
 

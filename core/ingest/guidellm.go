@@ -7,14 +7,19 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// isGuidellmReport: guidellm's benchmarks.json, of version 0.4 or later.
+// isGuidellmReport: guidellm's benchmarks.json of version 0.2 or later. The totals
+// of a benchmark stand in its metrics since 0.5, before in the benchmark itself or,
+// in 0.4, in the state of the scheduler.
 func isGuidellmReport(o *object) bool {
 	list, ok := o.vals["benchmarks"].([]any)
 	if !ok || len(list) == 0 {
 		return false
 	}
 	first, ok := list[0].(*object)
-	return ok && first.sub("metrics").has("request_totals")
+	if !ok {
+		return false
+	}
+	return first.sub("metrics").has("request_totals") || first.text("type_") == "generative_benchmark" || first.has("run_stats") && first.has("request_totals")
 }
 
 // readGuidellmReport makes a trial of each benchmark of a report. Figures are
@@ -35,6 +40,7 @@ func readGuidellmReport(r *objectReader, o *object) {
 		d := newDraft("guidellm-json", "guidellm", b.line)
 		d.t.Setup.ToolVersion = o.sub("metadata").text("guidellm_version")
 		d.guidellm(o, b)
+		d.guidellmRequests(b)
 		d.add(r.out, shortRaw(b))
 	}
 }
@@ -42,6 +48,11 @@ func readGuidellmReport(r *objectReader, o *object) {
 func (d *draft) guidellm(report, b *object) {
 	t, metrics := d.t, b.sub("metrics")
 	totals := metrics.sub("request_totals")
+	for _, older := range []*object{b.sub("request_totals"), b.sub("scheduler_metrics").sub("requests_made"), b.sub("run_stats").sub("requests_made")} {
+		if len(totals.keys) == 0 {
+			totals = older
+		}
+	}
 	for key, name := range map[string]string{"successful": "completed", "errored": "failed", "incomplete": "incomplete"} {
 		d.put(place{kind: toFigure, name: name}, key, totals.vals[key])
 	}
@@ -58,22 +69,63 @@ func (d *draft) guidellm(report, b *object) {
 	d.distribution(metrics.sub("time_to_first_token_ms"), "ttft", 1)
 	d.distribution(metrics.sub("inter_token_latency_ms"), "itl", 1)
 	d.distribution(metrics.sub("request_latency"), "e2el", 1000)
+	// Of the older versions the same name is the span from the first token to the
+	// last, divided by all tokens: yet another quantity.
+	name := "mean_tpot_incl_first_ms"
+	if b.has("run_stats") {
+		name = "mean_span_per_token_ms"
+	}
 	if v, ok := number(metrics.sub("time_per_output_token_ms").sub("successful").vals["mean"]); ok && t.Figures["completed"] > 0 {
-		d.extra("mean_tpot_incl_first_ms", core.Number(v))
+		d.extra(name, core.Number(v))
 	}
-	config := b.sub("config")
+	config, args := b.sub("config"), b.sub("args")
 	strategy := config.sub("strategy")
+	if len(strategy.keys) == 0 {
+		strategy = args.sub("strategy")
+	}
 	d.strategy(strategy)
-	d.bench = firstOf(config.sub("backend").text("model"), report.sub("args").text("model"))
-	if n, ok := number(config.sub("constraints").vals["max_requests"]); ok {
-		t.Load.NumPrompts = core.Number(n)
+	d.bench = firstOf(config.sub("backend").text("model"), report.sub("args").text("model"), report.sub("config").sub("spec").sub("backend").text("model"),
+		b.sub("worker").text("backend_model"))
+	d.guidellmLimit(config.sub("constraints"), args)
+	for _, data := range []any{report.sub("args").vals["data"], b.sub("request_loader").vals["data"]} {
+		if list, ok := data.([]any); ok && len(list) == 1 {
+			data = list[0]
+		}
+		if s, ok := data.(string); ok && t.Workload.InputLen.IsMissing() {
+			a := &ask{}
+			a.guidellmData(strings.Trim(s, "[]'"))
+			a.finishCommand()
+			t.Workload = a.workload
+		}
 	}
-	if data, ok := report.sub("args").vals["data"].([]any); ok && len(data) == 1 {
-		a := &ask{}
-		a.guidellmData(text(data[0]))
-		a.finishCommand()
-		t.Workload = a.workload
+	d.guidellmSpec(report.sub("config").sub("spec"))
+}
+
+// guidellmLimit takes the number of requests that ends a benchmark: a number in
+// 0.4 to 0.6, the argument of a constraint in later versions, of the benchmark
+// before.
+func (d *draft) guidellmLimit(constraints, args *object) {
+	n := firstSet(constraints.vals["max_requests"], constraints.vals["max_number"], args.vals["max_number"])
+	if o, ok := n.(*object); ok {
+		n = firstSet(o.sub("args").vals["count"], o.vals["count"], o.vals["max_num"])
 	}
+	if f, ok := number(n); ok {
+		d.t.Load.NumPrompts = core.Number(f)
+	}
+}
+
+// guidellmSpec takes the data of a scenario, as 0.7 and later write it.
+func (d *draft) guidellmSpec(spec *object) {
+	list, _ := spec.vals["data"].([]any)
+	if len(list) != 1 || d.t.Workload.Dataset != "" {
+		return
+	}
+	data, ok := list[0].(*object)
+	if !ok {
+		return
+	}
+	d.setting("dataset", data.text("kind"))
+	d.lengths(data.vals["prompt_tokens"], data.vals["output_tokens"])
 }
 
 // strategy says how requests were sent: one after the other, at a limit, at a

@@ -112,7 +112,7 @@ func read(ctx context.Context, around *surroundings, r io.Reader, opt Options) (
 	if err != nil {
 		return fail(err)
 	}
-	in := &input{name: name, path: around.path, text: bufio.NewReaderSize(decodeText(plain), 64<<10), opt: opt, mapping: around.mapping}
+	in := &input{name: name, path: around.path, onDisk: around.onDisk, text: bufio.NewReaderSize(decodeText(plain), 64<<10), opt: opt, mapping: around.mapping}
 	out := &collector{file: base, around: around}
 
 	f, err := chooseFormat(in)

@@ -18,6 +18,7 @@ const headBytes = 8 << 10
 type input struct {
 	name    string // base name, without the ending of a compressed file
 	path    string // as given
+	onDisk  bool   // path is a file, and others may stand beside it
 	text    *bufio.Reader
 	opt     Options
 	mapping *Mapping

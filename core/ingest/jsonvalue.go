@@ -10,6 +10,10 @@ import (
 	"unicode/utf8"
 )
 
+// deep is the depth of a request within a report: {benchmarks: [{requests:
+// {successful: [{…}]}}]}.
+const deep = 6
+
 func (j *jsonReader) value(depth int, keep bool) (any, error) {
 	c, err := j.skipSpace()
 	if err != nil {
@@ -69,7 +73,7 @@ func (j *jsonReader) object(depth int, keep bool) (any, error) {
 			return nil, j.fail("record: line %d: want : after the key %q, got %q", j.line, clip(key, 40), c)
 		}
 		j.readByte()
-		wanted := keep && (depth != 1 || j.drop == nil || !j.drop(key))
+		wanted := keep && (depth != 1 || j.drop == nil || !j.drop(key)) && (depth < deep || !guidellmTexts(key))
 		j.inGaps = j.inGaps || depth == 1 && key == "itls"
 		v, err := j.value(depth+1, wanted)
 		if err != nil {
@@ -77,6 +81,9 @@ func (j *jsonReader) object(depth int, keep bool) (any, error) {
 		}
 		if depth == 1 {
 			j.inGaps = false
+		}
+		if v == nil && depth >= deep {
+			continue // a request has dozens of keys that say nothing
 		}
 		if wanted && j.keep(len(key)+48) {
 			o.set(key, v)

@@ -31,6 +31,8 @@ type objectReader struct {
 	out *collector
 	// unknown are objects of no kind, and where the first stands.
 	unknown, unknownLine int
+	run                  *gathering // whose requests are objects of the file
+	held                 string     // the file beside this one that holds its record
 }
 
 // unneeded are keys with texts of prompts and answers, which no record keeps.
@@ -97,7 +99,9 @@ func (r *objectReader) passOver(line int) {
 
 // end tells once of all objects of no kind.
 func (r *objectReader) end(forced *format) error {
+	r.gathered()
 	switch {
+	case r.held != "" && r.out.met == 0:
 	case r.out.met == 0:
 		what := lookedFor()
 		if forced != nil {

@@ -15,6 +15,7 @@ import (
 // its path, a sidecar, a log or script of the server beside it.
 type surroundings struct {
 	path    string
+	onDisk  bool   // path is a file that was opened
 	root    string // the named folder that it was found in; "" for a named file
 	pattern *pathPattern
 	mapping *Mapping
@@ -105,7 +106,7 @@ func (n *neighbourhood) of(path string) (*surroundings, error) {
 	if n.err != nil {
 		return nil, n.err
 	}
-	s := &surroundings{path: path, root: n.root, mapping: n.opt.Mapping.over(n.side), copies: n.copies}
+	s := &surroundings{path: path, onDisk: true, root: n.root, mapping: n.opt.Mapping.over(n.side), copies: n.copies}
 	if !isCompanion(filepath.Base(path)) {
 		s.beside = n.beside
 	}
