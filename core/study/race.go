@@ -21,7 +21,7 @@ func (s standings) raced(c candidate) string {
 	if best == nil || own == nil || !s.loses(*best, *own) {
 		return ""
 	}
-	return fmt.Sprintf("raced out: %.2g %% behind the best so far after %s (%s)", 100*s.gain(best.value, own.value), times(len(own.repeats), "repeat"), s.basis())
+	return fmt.Sprintf("raced out: %.2g %% behind the best so far after %s", 100*s.gain(best.value, own.value), times(len(own.repeats), "repeat"))
 }
 
 func times(n int, what string) string {

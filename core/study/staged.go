@@ -83,6 +83,9 @@ func stage(ctx context.Context, s *search, i int, paths []path, beam int) ([]pat
 			if k > 0 {
 				name += " on " + p.label(s.study)
 			}
+			if err := s.raise(ctx, configsOf(all), beam); err != nil {
+				return nil, err
+			}
 			if err := s.try(ctx, candidate{config: q.config, role: core.RoleCandidate, stage: st.Name, option: name}); err != nil {
 				return nil, err
 			}
@@ -108,11 +111,7 @@ func stage(ctx context.Context, s *search, i int, paths []path, beam int) ([]pat
 // judge decides among paths and returns them in order: the winner, the others that
 // qualify, best first. Paths to one configuration are one, the first.
 func (s *search) judge(ctx context.Context, paths []path) ([]path, decision, error) {
-	configs := make([]core.Config, len(paths))
-	for i, p := range paths {
-		configs[i] = p.config
-	}
-	d, err := s.decide(ctx, configs)
+	d, err := s.decide(ctx, configsOf(paths))
 	if err != nil || !d.found {
 		return nil, d, err
 	}
@@ -126,6 +125,14 @@ func (s *search) judge(ctx context.Context, paths []path) ([]path, decision, err
 		}
 	}
 	return out, d, nil
+}
+
+func configsOf(paths []path) []core.Config {
+	configs := make([]core.Config, len(paths))
+	for i, p := range paths {
+		configs[i] = p.config
+	}
+	return configs
 }
 
 func keep(paths []path, beam int) []path { return paths[:min(beam, len(paths))] }
@@ -170,6 +177,9 @@ func secondLook(ctx context.Context, s *search, p path) error {
 				}
 				if j == p.chosen[i] || q.config.Hash() == p.config.Hash() {
 					continue
+				}
+				if err := s.raise(ctx, configsOf(all), 1); err != nil {
+					return err
 				}
 				if err := s.try(ctx, candidate{config: q.config, role: core.RoleCandidate, stage: "second look", option: st.Name + ": " + name}); err != nil {
 					return err

@@ -36,12 +36,16 @@ type search struct {
 	lab   lab
 	// tried are the configurations that were tried so far, in order, each once.
 	tried []core.Config
-	best  core.Config // so far
-	trial core.ID     // that stands for the best so far; zero where nothing qualifies
+	seen  map[string]bool // the hashes of those
+	best  core.Config     // so far
+	bar   core.Config     // what a candidate must come up to, where candidates race
+	trial core.ID         // that stands for the best so far; zero where nothing qualifies
 	void  *Void
 }
 
-func newSearch(s *core.Study, l lab) *search { return &search{study: s, lab: l, best: baseline(s)} }
+func newSearch(s *core.Study, l lab) *search {
+	return &search{study: s, lab: l, best: baseline(s), seen: map[string]bool{}}
+}
 
 func newStrategy(s *core.Study) strategy {
 	switch s.Search.Strategy {
@@ -69,16 +73,32 @@ func (s *search) run(ctx context.Context) error {
 }
 
 func (s *search) try(ctx context.Context, c candidate) error {
-	c.against = s.best
+	c.against = s.bar
 	if err := s.lab.try(ctx, c); err != nil {
 		return err
 	}
-	for _, earlier := range s.tried {
-		if earlier.Hash() == c.config.Hash() {
-			return nil
-		}
+	if hash := c.config.Hash(); !s.seen[hash] {
+		s.seen[hash] = true
+		s.tried = append(s.tried, c.config)
 	}
-	s.tried = append(s.tried, c.config)
+	return nil
+}
+
+// raise sets the bar of a race: the nth best of some configurations. Where fewer
+// qualify there is none, and everything is measured in full.
+func (s *search) raise(ctx context.Context, configs []core.Config, nth int) error {
+	if !s.study.Search.Race {
+		return nil
+	}
+	s.bar = core.Config{}
+	rows, err := s.lab.compare(ctx, configs)
+	switch {
+	case errors.As(err, new(*VoidError)):
+	case err != nil:
+		return fmt.Errorf("objective: %w", err)
+	case len(rows.rows) >= nth:
+		s.bar = rows.rows[nth-1].config
+	}
 	return nil
 }
 
@@ -137,14 +157,10 @@ func (e each) run(ctx context.Context, s *search) error {
 	s.lab.tell(EventStage, e.stage)
 	before := s.best
 	for _, c := range e.cells {
-		if err := s.try(ctx, candidate{config: c.config, role: core.RoleCandidate, stage: e.stage, option: c.name}); err != nil {
+		if err := s.raise(ctx, append([]core.Config{before}, s.tried...), 1); err != nil {
 			return err
 		}
-		if !s.study.Search.Race {
-			continue
-		}
-		// A race is run against the best so far, which the next ones must know.
-		if _, err := s.decide(ctx, append([]core.Config{before}, s.tried...)); err != nil {
+		if err := s.try(ctx, candidate{config: c.config, role: core.RoleCandidate, stage: e.stage, option: c.name}); err != nil {
 			return err
 		}
 	}
