@@ -117,6 +117,41 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// winnersOnly is a judge of an objective that says itself what ties: within 10 %.
+type winnersOnly struct{ highest }
+
+func (winnersOnly) Rank(context.Context, string, []core.ID) (study.Ranking, error) {
+	return study.Ranking{}, study.ErrUnranked
+}
+
+func (w winnersOnly) Best(ctx context.Context, objective string, among []core.ID) ([]core.ID, error) {
+	r, err := w.highest.Rank(ctx, objective, among)
+	var best []core.ID
+	for _, row := range r.Rows {
+		if row.Value >= 0.9*r.Rows[0].Value {
+			best = append(best, row.Trial)
+		}
+	}
+	return best, err
+}
+
+// What the objective calls a tie is one, and the simpler configuration stays.
+func TestObjectiveWithTiesOfItsOwn(t *testing.T) {
+	b := newBench(t, "stages: [{name: one, try: [{speed: 100}]}, {name: two, try: [{speed: 105}, {speed: 200}]}, {name: three, try: [{speed: 205}]}]\n")
+	b.Judge = winnersOnly{highest{b.m}}
+	res, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Winner.Knobs["speed"].Num != 200 || len(res.Tied) != 1 || res.Tied[0].Knobs["speed"].Num != 205 {
+		t.Errorf("winner %v, tied %v", res.Winner.Knobs, res.Tied)
+	}
+	b.File.Study.Search.Race = true
+	if err := study.Check(t.Context(), b.File, b.Judge); !errors.Is(err, study.ErrUnranked) || !strings.Contains(err.Error(), "search.race") {
+		t.Errorf("a race needs an order: %v", err)
+	}
+}
+
 func TestNothingToConfirm(t *testing.T) {
 	b := newNoisy(t, "search: {strategy: list, configs: [{speed: 5000}]}\nrun: {repeats: 3}\n")
 	if _, err := b.Run(t.Context()); err != nil {

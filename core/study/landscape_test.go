@@ -36,7 +36,6 @@ type landscape struct {
 	pair     map[[4]int]float64 // of two knobs' levels together
 	broken   map[[4]int]bool    // two levels that do not fit together
 	best     float64            // the highest true value
-	values   map[string]float64 // true, by configuration; missing where it fails
 	seen     map[string]int     // where the measurements of a configuration are
 	measured [][]float64
 	failed   map[string]bool
