@@ -15,6 +15,7 @@ type Study struct {
 	DecideOn  string            `json:"decide_on"` // the workload that stages are judged on
 	Baseline  Config            `json:"baseline"`
 	Stages    []Stage           `json:"stages"`
+	Search    Search            `json:"search,omitzero"`
 	Verify    Verify            `json:"verify"`
 	Run       RunRules          `json:"run"`
 	// Accept are the audit's rules whose findings bar no figure of the study, "E7".
@@ -63,6 +64,7 @@ type RunRules struct {
 	TrialTimeout   time.Duration `json:"trial_timeout"`
 	Repeats        int           `json:"repeats"`
 	GPUHours       float64       `json:"gpu_hours,omitempty"`    // budget; 0 is none
+	Trials         int           `json:"trials,omitempty"`       // budget of measured trials; 0 is none
 	Retries        int           `json:"retries"`                // further attempts after an infrastructure failure
 	StopTimeout    time.Duration `json:"stop_timeout,omitempty"` // between TERM and KILL of a server; 0 is 30 s
 	GPU            GPURules      `json:"gpu,omitzero"`

@@ -149,7 +149,7 @@ func (a *app) root() *cli.Command {
 			&cli.StringFlag{Name: "log-level", Value: "warn", Usage: "`LEVEL` of the run log: debug, info, warn or error"},
 		},
 		Commands: []*cli.Command{
-			a.runCommand(), a.planCommand(), a.benchCommand(), a.recordCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
+			a.runCommand(), a.planCommand(), a.confirmCommand(), a.benchCommand(), a.recordCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
 			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.whyCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.prefetchCommand(), a.whereCommand(), a.versionCommand(),

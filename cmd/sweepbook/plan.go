@@ -56,9 +56,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 	if cmd.String("output") != "table" {
 		var rows [][]string
 		for i, l := range o.Launches {
-			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats), benchLines(l.Benches)})
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats), benchLines(l.Benches), fmt.Sprint(l.Times)})
 		}
-		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats", "benches"}, rows))
+		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats", "benches", "times"}, rows))
 	}
 	for i, l := range o.Launches {
 		fmt.Fprintf(a.stdout, "launch %d  %s: %s\n", i+1, l.Stage, l.Option)
@@ -67,6 +67,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 		}
 		if l.OnTopOf != "" {
 			fmt.Fprintf(a.stdout, "  on top of  %s\n", l.OnTopOf)
+		}
+		if l.Times > 1 {
+			fmt.Fprintf(a.stdout, "  up to      %d times, on top of each of the best so far\n", l.Times)
 		}
 		if len(l.Env) > 0 {
 			fmt.Fprintf(a.stdout, "  env        %s\n", shellLine(assignments(l.Env)))
@@ -82,7 +85,11 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 			}
 		}
 	}
-	fmt.Fprintf(a.stdout, "\nat most %d launches, %d trials, about %.1f GPU hours (%s)\n", len(o.Launches), o.Trials, o.GPUHours, o.Assumed)
+	fmt.Fprintln(a.stdout)
+	for _, text := range o.Depends {
+		fmt.Fprintln(a.stdout, text)
+	}
+	fmt.Fprintf(a.stdout, "at most %d launches, %d trials, about %.1f GPU hours (%s)\n", o.AtMost, o.Trials, o.GPUHours, o.Assumed)
 	return nil
 }
 

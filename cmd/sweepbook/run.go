@@ -25,7 +25,7 @@ func (a *app) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "carry out a study; run it again to resume",
 		ArgsUsage: "STUDY.yaml",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "no-prefetch", Usage: "launch without looking first whether models, images, data and flags are there"}},
+		Flags:     []cli.Flag{noPrefetch()},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := needLinux("run"); err != nil {
 				return err
@@ -42,7 +42,7 @@ func (a *app) runCommand() *cli.Command {
 				return err
 			}
 			defer db.Close()
-			return a.runStudy(ctx, cmd, db, file)
+			return a.runStudy(ctx, cmd, db, file, func(ctx context.Context, r *study.Runner) (study.Result, error) { return r.Run(ctx) })
 		},
 	})
 }
@@ -55,8 +55,8 @@ func readStudy(cmd *cli.Command, verb string) (*study.File, error) {
 }
 
 // runStudy checks the study as a whole before anything is launched, takes hold of
-// it, clears what a dead run left, and runs.
-func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File) error {
+// it, clears what a dead run left, and carries it out: the search or a confirmation.
+func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File, carryOut func(context.Context, *study.Runner) (study.Result, error)) error {
 	s := &file.Study
 	j := a.judgeOf(db, file)
 	j.accept = func(ctx context.Context) error { return accept(ctx, db, s) }
@@ -112,7 +112,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	a.interrupt.Store(true)
 	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
-	res, err := runner.Run(ctx)
+	res, err := carryOut(ctx, runner)
 	ui.end()
 	// Also what was verified at the end, and what ended before a run was stopped.
 	if err := accept(context.WithoutCancel(ctx), db, s); err != nil {
@@ -159,7 +159,7 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	fmt.Fprintf(a.stderr, "%d trials measured, %d failed, %d known before\n", res.Ran, res.Failed, res.Known)
 	switch {
 	case errors.Is(err, study.ErrStopped):
-		return hinted{err, self(cmd) + " run " + shellWord(file.Path) + " goes on where it stopped"}
+		return hinted{err, self(cmd) + " " + again(cmd, file) + " goes on where it stopped"}
 	case errors.As(err, new(*study.MissingError)):
 		return hinted{err, self(cmd) + " prefetch " + shellWord(file.Path) + " shows what is here; run --no-prefetch launches without looking"}
 	case err != nil:
@@ -177,16 +177,47 @@ func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err 
 	}
 	if cmd.String("output") == "table" {
 		// In full: a table would cut the configuration that one came for.
-		return errors.Join(pairs(a.stdout, [][2]string{{"baseline", study.Describe(res.Baseline)}, {"winner", study.Describe(res.Winner)}}), a.reportHint(cmd, file))
+		lines := [][2]string{{"baseline", study.Describe(res.Baseline)}, {"winner", study.Describe(res.Winner)}}
+		for _, tied := range res.Tied {
+			lines = append(lines, [2]string{"tied", study.Describe(tied)})
+		}
+		err := pairs(a.stdout, lines)
+		a.tieHint(cmd, file, res)
+		return errors.Join(err, a.reportHint(cmd, file))
 	}
 	rows := [][]string{
 		{"baseline", res.Baseline.Hash(), study.Describe(res.Baseline)},
 		{"winner", res.Winner.Hash(), study.Describe(res.Winner)},
 	}
+	for _, tied := range res.Tied {
+		rows = append(rows, []string{"tied", tied.Hash(), study.Describe(tied)})
+	}
 	if err := a.table(cmd, textTable([]string{"role", "config", "configuration"}, rows)); err != nil {
 		return err
 	}
+	a.tieHint(cmd, file, res)
 	return a.reportHint(cmd, file)
+}
+
+// tieHint says that the winner is one of several, and how to tell them apart.
+func (a *app) tieHint(cmd *cli.Command, file *study.File, res study.Result) {
+	if len(res.Tied) == 0 {
+		return
+	}
+	verb := "configurations tie with the winner"
+	if len(res.Tied) == 1 {
+		verb = "configuration ties with the winner"
+	}
+	a.say("%d %s: it cannot be told which is the best (%s)", len(res.Tied), verb, res.Basis)
+	a.hint(self(cmd) + " confirm " + shellWord(file.Path) + " 5 measures them again, in turns")
+}
+
+// again is the command line that takes up what was stopped.
+func again(cmd *cli.Command, file *study.File) string {
+	if cmd.Name == "confirm" {
+		return "confirm " + shellWord(file.Path) + " " + cmd.Args().Get(1)
+	}
+	return "run " + shellWord(file.Path)
 }
 
 // ruleIDs are the names of rules without their titles.

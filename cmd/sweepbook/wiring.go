@@ -53,9 +53,6 @@ func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error
 type judge struct {
 	src query.Source
 	app *app
-	// repeated studies are judged by the median of each configuration's repeats,
-	// so that the luckiest single one does not win.
-	repeated bool
 	// accept acknowledges what the study accepts of the audit before it is asked.
 	accept func(ctx context.Context) error
 	// void names the rules that void some trials.
@@ -99,12 +96,7 @@ func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]c
 			sound = append(sound, id)
 		}
 	}
-	if combined := objective + " per config"; j.repeated {
-		// An objective that says itself how repeats combine is left alone.
-		if _, err := query.Parse(combined); err == nil {
-			objective = combined
-		}
-	}
+	objective = combined(objective)
 	var best []core.ID
 	if len(sound) > 0 {
 		answer, err := query.Run(ctx, subset{j.src, sound}, objective, query.Options{Now: j.app.now()})
@@ -123,6 +115,76 @@ func (j judge) Best(ctx context.Context, objective string, among []core.ID) ([]c
 		return nil, &study.VoidError{Void: study.Void{Trials: len(void), Rules: rules}}
 	}
 	return best, nil
+}
+
+// combined judges configurations by the median of their repeats, so that the luckiest
+// single one does not win. An objective that says itself how repeats combine is left
+// alone.
+func combined(objective string) string {
+	if _, err := query.Parse(objective + " per config"); err == nil {
+		return objective + " per config"
+	}
+	return objective
+}
+
+// Rank asks for all that qualify instead of the best alone.
+func (j judge) Rank(ctx context.Context, objective string, among []core.ID) (study.Ranking, error) {
+	// What an objective says itself of groups and ties cannot be said again.
+	for _, clause := range []string{" by engine", " within noise", " top 2", " limit 1", " prefer max output_tps"} {
+		if _, err := query.Parse(objective + clause); err != nil {
+			return study.Ranking{}, study.ErrUnranked
+		}
+	}
+	parsed, err := query.Parse(objective)
+	if err != nil {
+		return study.Ranking{}, err
+	}
+	r := study.Ranking{Figures: map[core.ID]float64{}, Lower: parsed.Verb() == "min"}
+	if len(among) == 0 {
+		return r, nil
+	}
+	if err := j.accept(ctx); err != nil {
+		return r, err
+	}
+	all := fmt.Sprintf(" top %d", len(among))
+	answer, err := query.Run(ctx, subset{j.src, among}, objective+all, query.Options{Now: j.app.now()})
+	if err != nil {
+		return r, err
+	}
+	ids, err := idsOf(answer)
+	if err != nil {
+		return r, err
+	}
+	var void []core.ID
+	for i, id := range ids {
+		if i < len(answer.Severity) && answer.Severity[i] == core.SeverityVoid {
+			void = append(void, id)
+			continue
+		}
+		r.Figures[id] = answer.Rows[i][0].Num
+	}
+	sound := slices.DeleteFunc(slices.Clone(among), func(id core.ID) bool { return slices.Contains(void, id) })
+	objective = combined(objective)
+	if len(sound) > 0 {
+		answer, err := query.Run(ctx, subset{j.src, sound}, objective+all, query.Options{Now: j.app.now()})
+		if err != nil {
+			return r, err
+		}
+		if ids, err = idsOf(answer); err != nil {
+			return r, err
+		}
+		for i, id := range ids {
+			r.Rows = append(r.Rows, study.Ranked{Trial: id, Value: answer.Rows[i][0].Num})
+		}
+	}
+	if len(r.Rows) == 0 && len(void) > 0 {
+		rules, err := j.void(ctx, void)
+		if err != nil {
+			return r, err
+		}
+		return r, &study.VoidError{Void: study.Void{Trials: len(void), Rules: rules}}
+	}
+	return r, nil
 }
 
 func (j judge) Holds(ctx context.Context, condition string, trial core.ID) (bool, error) {
@@ -185,7 +247,15 @@ func (a *app) judgeOf(src query.Source, file *study.File) judge {
 			knobs = append(knobs, option.Change.Knobs.Names()...)
 		}
 	}
-	return judge{src: withKnobs{src, knobs}, app: a, repeated: file.Study.Run.Repeats > 1}
+	for _, axis := range file.Study.Search.Matrix {
+		for _, value := range axis.Values {
+			knobs = append(knobs, value.Change.Knobs.Names()...)
+		}
+	}
+	for _, option := range file.Study.Search.Configs {
+		knobs = append(knobs, option.Change.Knobs.Names()...)
+	}
+	return judge{src: withKnobs{src, knobs}, app: a}
 }
 
 // opener opens engines as plugin processes: a built-in is this binary again.

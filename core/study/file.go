@@ -152,6 +152,7 @@ func (f *File) study(root node) {
 		"decide_on": func(n node) { s.DecideOn = n.text(); f.remember(n) },
 		"baseline":  func(n node) { s.Baseline = f.config(n); f.remember(n) },
 		"stages":    func(n node) { f.stages(n) },
+		"search":    func(n node) { f.search(n) },
 		"verify":    func(n node) { f.verify(n) },
 		"accept":    func(n node) { s.Accept = n.texts(); f.remember(n) },
 	})
@@ -189,6 +190,7 @@ func (f *File) complete(root node) {
 			f.checkEngine(fmt.Sprintf("stages[%d].try[%d]", i, j), option.Change.Engine, root)
 		}
 	}
+	f.completeSearch(root)
 	for _, name := range s.Verify.Workloads {
 		if name != "all" && workload(s, name) == nil {
 			root.in.fail(f.places["verify.workloads"], "verify.workloads: no workload is named %q%s", name, didYouMean(name, workloadNames(s)))

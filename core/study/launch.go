@@ -41,12 +41,22 @@ func (r *Runner) launch(ctx context.Context, res *Result, c candidate, trials []
 	if err != nil {
 		return r.failLaunch(ctx, res, srv, trials, err)
 	}
-	for _, t := range trials {
+	for i, t := range trials {
 		if err := r.mayGoOn(ctx); err != nil {
 			return err
 		}
 		if err := r.trial(ctx, res, srv, t); err != nil {
 			return err
+		}
+		if rest := trials[i+1:]; r.racing != nil && len(rest) > 0 && t.Status == core.StatusOK {
+			why, err := r.racing(ctx)
+			if err != nil {
+				return fmt.Errorf("objective: %w", err)
+			}
+			if why != "" {
+				r.event(Event{Kind: EventDecision, Text: why})
+				return r.stopRest(ctx, rest, "", why)
+			}
 		}
 		select {
 		case <-srv.proc.Done():

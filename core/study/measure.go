@@ -17,6 +17,9 @@ type candidate struct {
 	role   core.Role
 	stage  string
 	option string
+	// first and last number the repeats; 0 stands for the study's own, from 1 on.
+	first, last int
+	against     core.Config // the best so far, which a race is run against
 }
 
 // trialKey is equal for the attempts at one planned trial.
@@ -70,7 +73,7 @@ func (r *Runner) remember(t *core.Trial) {
 
 // done returns the trials that have ended well on a workload as the study defines
 // it now, in the order of their numbers: what was measured under an earlier
-// definition of the same name does not count.
+// definition of the same name, or on another GPU or version, does not count.
 func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 	loads := map[string]bool{}
 	for _, load := range w.Loads {
@@ -79,7 +82,8 @@ func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 	var out []*core.Trial
 	for _, attempts := range r.known {
 		for _, t := range attempts {
-			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] && t.Setup.Tool == toolOf(w) {
+			if t.Status == core.StatusOK && t.Workload.Hash() == w.Workload.Hash() && loads[t.Load.Hash()] && t.Setup.Tool == toolOf(w) &&
+				alike(t.Setup, r.planned(t.Setup.Config)) {
 				out = append(out, t)
 			}
 		}
@@ -138,8 +142,10 @@ func (r *Runner) settled(attempts []*core.Trial) bool {
 // that the repeats of one load are spread over the launch.
 // The settled ones are returned beside them.
 func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known []*core.Trial) {
-	s := &r.File.Study
-	for repeat := 1; repeat <= s.Run.Repeats; repeat++ {
+	if c.last == 0 {
+		c.first, c.last = 1, r.File.Study.Run.Repeats
+	}
+	for repeat := c.first; repeat <= c.last; repeat++ {
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				t := r.newTrial(c, w, load, repeat)
@@ -169,6 +175,13 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 	return out, known
 }
 
+// planned is the setup of a configuration as far as the study says it.
+func (r *Runner) planned(c core.Config) core.Setup {
+	s := &r.File.Study
+	origin := s.Engines[c.Engine]
+	return core.Setup{Config: c, EngineVersion: origin.Version, Image: origin.Image, GPU: s.Hardware.GPU, GPUs: float64(s.Hardware.GPUs)}
+}
+
 func (r *Runner) newTrial(c candidate, named core.NamedWorkload, load core.Load, repeat int) *core.Trial {
 	s, w := &r.File.Study, named.Workload
 	load.Seed = core.Number(Seed(load.Seed.Num, place(s, w, load), repeat))
@@ -176,13 +189,13 @@ func (r *Runner) newTrial(c candidate, named core.NamedWorkload, load core.Load,
 	if named.Tool != "" {
 		version = "" // known once it runs
 	}
+	setup := r.planned(c.config)
+	setup.Tool, setup.ToolVersion = toolOf(named), version
 	return &core.Trial{
 		ID: core.NewID(r.Now()), Study: s.Name, Stage: c.stage, Option: c.option, Role: c.role,
 		Status: core.StatusPlanned, Repeat: repeat, Workload: w, Load: load, Host: r.Host,
 		SweepbookVersion: r.Version, Figures: core.Figures{},
-		Setup: core.Setup{Config: c.config, Tool: toolOf(named), ToolVersion: version,
-			EngineVersion: s.Engines[c.config.Engine].Version, Image: s.Engines[c.config.Engine].Image,
-			GPU: s.Hardware.GPU, GPUs: float64(s.Hardware.GPUs)},
+		Setup: setup,
 	}
 }
 
@@ -225,6 +238,9 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		}
 		if len(trials) == 0 {
 			return nil
+		}
+		if pruned, err := r.prune(ctx, c, trials); err != nil || pruned {
+			return err
 		}
 		if err := r.mayGoOn(ctx); err != nil {
 			return err
@@ -281,6 +297,19 @@ func (r *Runner) stopping() bool {
 	}
 }
 
+// measured counts the trials that held a GPU to their end, of all runs.
+func (r *Runner) measured() int {
+	n := 0
+	for _, attempts := range r.known {
+		for _, t := range attempts {
+			if t.Status == core.StatusOK || t.Status == core.StatusFailed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // mayGoOn stops the search between launches and trials.
 func (r *Runner) mayGoOn(ctx context.Context) error {
 	if ctx.Err() != nil || r.stopping() {
@@ -293,6 +322,9 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 		return r.unfit
 	}
 	s := &r.File.Study
+	if n := r.measured(); s.Run.Trials > 0 && n >= s.Run.Trials {
+		return fmt.Errorf("%w: %d of %d trials", ErrBudget, n, s.Run.Trials)
+	}
 	if s.Run.GPUHours > 0 {
 		used := r.used
 		if !r.launched.IsZero() {

@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,9 +31,30 @@ type Judge interface {
 	// winning trials, several for a tie, none when nothing qualifies. A *VoidError
 	// says that trials qualify and that none of their figures may decide.
 	Best(ctx context.Context, objective string, among []core.ID) ([]core.ID, error)
+	// Rank answers an objective over the given trials, the repeats of a configuration
+	// taken together: all that qualify, best first. A *VoidError as of Best;
+	// ErrUnranked, also for no trials, where the objective says itself what ties.
+	Rank(ctx context.Context, objective string, among []core.ID) (Ranking, error)
 	// Holds reports whether a condition is true of a trial.
 	Holds(ctx context.Context, condition string, trial core.ID) (bool, error)
 }
+
+// Ranking is what an objective says of some trials.
+type Ranking struct {
+	Rows    []Ranked            // best first
+	Figures map[core.ID]float64 // of each trial that qualifies alone
+	Lower   bool                // the lowest value is the best
+}
+
+// Ranked is one configuration at one load: a trial that stands for its repeats, and
+// their common value.
+type Ranked struct {
+	Trial core.ID
+	Value float64
+}
+
+// ErrUnranked says that an objective gives winners but no order of the others.
+var ErrUnranked = errors.New("the objective has clauses of its own for groups or ties (by, top, within, prefer, limit), so that only the best are known")
 
 // Void is why nothing could be decided: the audit voids every figure that could.
 type Void struct {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -12,8 +13,13 @@ import (
 // Outline is what a study would do, as far as it is known before anything ran.
 type Outline struct {
 	Study    string
+	Strategy string
 	Launches []OutlineLaunch
-	// Trials counts every trial of the listed launches. Stages whose condition
+	// Depends says what hangs on results and is therefore not listed, or not for sure.
+	Depends []string
+	// AtMost counts the launches: those listed, each as often as it may come.
+	AtMost int
+	// Trials counts every trial of these launches. Stages whose condition
 	// does not come true, and options equal to the best so far, run fewer.
 	Trials   int
 	GPUHours float64 // of all launches, from Assumed
@@ -33,6 +39,9 @@ type OutlineLaunch struct {
 	// nil for those of the ruler. Further repeats have other seeds.
 	Benches [][]string
 	Repeats int
+	// Times is how often the launch may come, with other settings below its change: once
+	// for each configuration that a beam carries on.
+	Times int
 }
 
 // Durations are what an estimate rests on: seconds for one launch to become
@@ -52,7 +61,7 @@ const (
 // once, to render exact commands, and closes it again.
 func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, engine string) (*Session, error), d Durations) (*Outline, error) {
 	s := &f.Study
-	o := &Outline{Study: s.Name}
+	o := &Outline{Study: s.Name, Strategy: cmp.Or(s.Search.Strategy, core.StrategyStaged)}
 	base := baseline(s)
 	decide := []core.NamedWorkload{*workload(s, s.DecideOn)}
 	planner := &planner{file: f, open: open, sessions: map[string]*Session{}}
@@ -63,7 +72,7 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 		if err != nil {
 			return err
 		}
-		l.Argv, l.Repeats = plan.Processes[0].Argv, s.Run.Repeats
+		l.Argv, l.Repeats, l.Times = plan.Processes[0].Argv, s.Run.Repeats, max(1, l.Times)
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
@@ -76,15 +85,16 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 				if known := d.Trial[w.Workload.Name]; known > 0 {
 					trial = known
 				}
-				o.GPUHours += trial.Hours() * float64(s.Run.Repeats*max(1, s.Hardware.GPUs))
-				o.Trials += s.Run.Repeats
+				o.GPUHours += trial.Hours() * float64(l.Times*s.Run.Repeats*max(1, s.Hardware.GPUs))
+				o.Trials += l.Times * s.Run.Repeats
 			}
 		}
 		ready := assumedReady
 		if d.Ready > 0 {
 			ready = d.Ready
 		}
-		o.GPUHours += ready.Hours() * float64(max(1, s.Hardware.GPUs))
+		o.GPUHours += ready.Hours() * float64(l.Times*max(1, s.Hardware.GPUs))
+		o.AtMost += l.Times
 		l.Env = plan.Processes[0].Env
 		o.Launches = append(o.Launches, l)
 		return nil
@@ -106,6 +116,7 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 		}
 	}
 	o.Assumed = assumption(d)
+	o.Depends = depends(s)
 	return o, nil
 }
 
@@ -121,6 +132,19 @@ type possibleLaunch struct {
 func possible(s *core.Study) []possibleLaunch {
 	base := baseline(s)
 	out := []possibleLaunch{{OutlineLaunch{Stage: "baseline", Option: "baseline", Config: base}, "baseline"}}
+	if known, ok := newStrategy(s).(each); ok {
+		for i, c := range known.cells {
+			key := "search.matrix"
+			if s.Search.Strategy == core.StrategyList {
+				key = fmt.Sprintf("search.configs[%d]", i)
+			}
+			if c.config.Hash() != base.Hash() {
+				out = append(out, possibleLaunch{OutlineLaunch{Stage: known.stage, Option: c.name, Config: c.config}, key})
+			}
+		}
+		return out
+	}
+	times := 1 // how many configurations go on to a stage
 	for i, stage := range s.Stages {
 		for j, option := range stage.Try {
 			under, onTopOf := standIn(s, i, base)
@@ -129,12 +153,40 @@ func possible(s *core.Study) []possibleLaunch {
 				continue
 			}
 			out = append(out, possibleLaunch{
-				OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf},
+				OutlineLaunch{Stage: stage.Name, Option: option.Name, When: stage.When, Config: cfg, OnTopOf: onTopOf, Times: times},
 				fmt.Sprintf("stages[%d].try[%d]", i, j),
 			})
 		}
+		times = min(max(1, s.Search.Beam), times*(1+len(stage.Try)))
 	}
 	return out
+}
+
+// depends says in sentences what of a search hangs on results.
+func depends(s *core.Study) []string {
+	var out []string
+	if s.Search.Beam > 1 && len(s.Stages) > 1 {
+		out = append(out, fmt.Sprintf("beam: up to %d configurations go on from stage to stage, and each option is tried on top of each", s.Search.Beam))
+	}
+	if n := secondLaunches(s); n > 0 {
+		out = append(out, fmt.Sprintf("second look: each earlier choice is tried against its alternatives again, %d launches a pass at most, until a pass changes nothing; not counted", n))
+	}
+	if s.Search.Race {
+		out = append(out, "race: a candidate that surely loses is not repeated; counted in full")
+	}
+	return out
+}
+
+// secondLaunches is how many launches a pass of the second look takes at most: for
+// each stage its options and none of them, but for the one that was chosen.
+func secondLaunches(s *core.Study) int {
+	n := 0
+	if s.Search.SecondLook {
+		for _, stage := range s.Stages {
+			n += len(stage.Try)
+		}
+	}
+	return n
 }
 
 var engineCondition = regexp.MustCompile(`^\s*engine\s*==\s*["']([^"']+)["']\s*$`)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -48,13 +47,17 @@ type Runner struct {
 
 	prepared *Prepared                // before the first launch
 	known    map[string][]*core.Trial // by trialKey, every attempt
-	mine     map[core.ID]bool         // planned by this run
-	used     time.Duration            // GPU time of ended launches, of all runs
-	launched time.Time                // start of the launch in progress
-	stuck    error                    // a server that could not be ended
-	unfit    error                    // why the GPUs cannot be measured on
-	warned   string                   // the latest warning of Reserve
-	watched  []string                 // UUIDs of the GPUs of the launch in progress
+	figures  map[core.ID]float64      // the objective's value of each trial that was judged
+	// racing says after a trial why the launch's others are given up, "" to go on; nil
+	// where nothing races.
+	racing   func(ctx context.Context) (string, error)
+	mine     map[core.ID]bool // planned by this run
+	used     time.Duration    // GPU time of ended launches, of all runs
+	launched time.Time        // start of the launch in progress
+	stuck    error            // a server that could not be ended
+	unfit    error            // why the GPUs cannot be measured on
+	warned   string           // the latest warning of Reserve
+	watched  []string         // UUIDs of the GPUs of the launch in progress
 	ports    portRange
 }
 
@@ -69,9 +72,13 @@ var ErrBudget = errors.New("budget spent")
 type Result struct {
 	Baseline core.Config
 	Winner   core.Config
-	// Winners are the ids of the best trials on the deciding workload; several
-	// when they tie; none when nothing qualifies.
+	// Winners are the ids of the best trials on the deciding workload, that of the
+	// winner first; several when they tie; none when nothing qualifies.
 	Winners []core.ID
+	// Tied are the configurations that cannot be told from the best, without the
+	// winner; Basis says what that rests on.
+	Tied  []core.Config
+	Basis string
 	// Void says that nothing was decided because no figure may decide; nil otherwise.
 	Void   *Void
 	Ran    int // trials measured by this run
@@ -92,125 +99,52 @@ func Check(ctx context.Context, f *File, judge Judge) error {
 			return f.Fault(fmt.Sprintf("stages[%d].when", i), err)
 		}
 	}
+	// Both compare configurations that are not the best.
+	key := "search.beam"
+	if f.Study.Search.Race {
+		key = "search.race"
+	}
+	if f.Study.Search.Race || f.Study.Search.Beam > 1 {
+		if _, err := judge.Rank(ctx, f.Study.Objective, nil); err != nil {
+			return f.Fault(key, err)
+		}
+	}
 	return nil
 }
 
-// Run carries out the staged search: each stage's alternatives are tried on top
-// of the best configuration so far, judged on the deciding workload; then the
-// baseline and the winner are verified on every workload that the study names.
-// It returns what was found so far together with an error.
+// Run carries out the search by the study's strategy, judged on the deciding
+// workload; then the baseline and the winner are verified on every workload that the
+// study names. It returns what was found so far together with an error.
 func (r *Runner) Run(ctx context.Context) (Result, error) {
-	s := &r.File.Study
-	if err := r.findTools(); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := r.recall(ctx); err != nil {
-		return Result{}, err
-	}
-	base := baseline(s)
-	res := Result{Baseline: base, Winner: base}
-	decide := []core.NamedWorkload{*workload(s, s.DecideOn)}
-
-	r.event(Event{Kind: EventStage, Text: "baseline"})
-	err := r.measure(ctx, &res, candidate{config: base, role: core.RoleBaseline, stage: "baseline", option: "baseline"}, decide)
+	res := Result{Baseline: baseline(&r.File.Study)}
+	s := newSearch(&r.File.Study, runnerLab{Runner: r, res: &res})
+	err := s.run(ctx)
+	res.Winner, res.Void = s.best, s.void
 	if err != nil {
 		return res, err
 	}
-	if err := r.judge(ctx, &res, []core.Config{base}); err != nil {
+	if _, err := r.finish(ctx, &res, s, true); err != nil {
 		return res, err
 	}
-	for _, stage := range s.Stages {
-		if err := r.stage(ctx, &res, stage, decide); err != nil {
-			return res, err
-		}
-	}
 	return res, r.verify(ctx, &res)
+}
+
+// begin makes known what this machine has and what earlier runs recorded.
+func (r *Runner) begin(ctx context.Context) error {
+	if err := r.findTools(); err != nil {
+		return err
+	}
+	r.figures = map[core.ID]float64{}
+	return r.recall(ctx)
 }
 
 // baseline is the study's baseline as a whole configuration.
 func baseline(s *core.Study) core.Config {
 	c := core.Config{Model: s.Model, Checkpoint: s.Model, CommandKnown: true}
 	return c.With(s.Baseline)
-}
-
-func (r *Runner) stage(ctx context.Context, res *Result, stage core.Stage, decide []core.NamedWorkload) error {
-	r.event(Event{Kind: EventStage, Text: stage.Name})
-	if stage.When != "" {
-		holds, err := r.holds(ctx, res, stage.When)
-		if err != nil {
-			return fmt.Errorf("stage %s: %w", stage.Name, err)
-		}
-		if !holds {
-			r.event(Event{Kind: EventDecision, Text: fmt.Sprintf("skipped: %s does not hold of the best so far", stage.When)})
-			return nil
-		}
-	}
-	configs := []core.Config{res.Winner}
-	for _, option := range stage.Try {
-		c := candidate{config: res.Winner.With(option.Change), role: core.RoleCandidate, stage: stage.Name, option: option.Name}
-		if err := r.measure(ctx, res, c, decide); err != nil {
-			return err
-		}
-		configs = append(configs, c.config)
-	}
-	before := res.Winner.Hash()
-	if err := r.judge(ctx, res, configs); err != nil {
-		return err
-	}
-	if res.Void != nil {
-		r.event(Event{Kind: EventDecision, Text: "nothing is decided: " + res.Void.String()})
-		return nil
-	}
-	if res.Winner.Hash() == before {
-		r.event(Event{Kind: EventDecision, Text: "the best so far stays"})
-		return nil
-	}
-	r.event(Event{Kind: EventDecision, Text: "new best: " + Describe(res.Winner)})
-	return nil
-}
-
-// judge asks the objective over the deciding trials of some configurations. The
-// first of tied configurations wins, so that a tie never replaces what is
-// simpler: the best so far comes first, then the order of the file.
-func (r *Runner) judge(ctx context.Context, res *Result, configs []core.Config) error {
-	var among []core.ID
-	config := map[core.ID]string{}
-	for _, t := range r.done(*workload(&r.File.Study, r.File.Study.DecideOn)) {
-		for _, c := range configs {
-			if t.Setup.Config.Hash() == c.Hash() && config[t.ID] == "" {
-				among = append(among, t.ID)
-				config[t.ID] = c.Hash()
-			}
-		}
-	}
-	best, err := r.Judge.Best(ctx, r.File.Study.Objective, among)
-	res.Winners, res.Void = best, nil
-	var void *VoidError
-	switch {
-	case errors.As(err, &void):
-		res.Void = &void.Void
-	case err != nil:
-		return fmt.Errorf("objective: %w", err)
-	}
-	for _, c := range configs {
-		for _, id := range best {
-			if config[id] == c.Hash() {
-				res.Winner = c
-				return nil
-			}
-		}
-	}
-	return nil
-}
-
-func (r *Runner) holds(ctx context.Context, res *Result, condition string) (bool, error) {
-	// Of tied trials the condition is asked of the configuration that goes on.
-	for _, t := range r.done(*workload(&r.File.Study, r.File.Study.DecideOn)) {
-		if slices.Contains(res.Winners, t.ID) && t.Setup.Config.Hash() == res.Winner.Hash() {
-			return r.Judge.Holds(ctx, condition, t.ID)
-		}
-	}
-	return false, nil
 }
 
 func (r *Runner) verify(ctx context.Context, res *Result) error {

@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/stats"
 	"github.com/sweepbook/sweepbook/core/study"
 )
 
@@ -75,6 +77,30 @@ func (h highest) Best(_ context.Context, _ string, among []core.ID) ([]core.ID, 
 		}
 	}
 	return best, nil
+}
+
+// Rank goes by the median of each configuration's repeats.
+func (h highest) Rank(_ context.Context, _ string, among []core.ID) (study.Ranking, error) {
+	r := study.Ranking{Figures: map[core.ID]float64{}}
+	values, first := map[string][]float64{}, map[string]core.ID{}
+	for _, t := range h.m.trials {
+		if slices.Contains(among, t.ID) && t.Status == core.StatusOK {
+			key := t.Setup.Config.Hash() + t.Load.Hash()
+			if values[key] == nil {
+				first[key] = t.ID
+			}
+			r.Figures[t.ID] = t.Figures["output_tps"]
+			values[key] = append(values[key], t.Figures["output_tps"])
+		}
+	}
+	for key, xs := range values {
+		median, _ := stats.Median(xs)
+		r.Rows = append(r.Rows, study.Ranked{Trial: first[key], Value: median})
+	}
+	slices.SortFunc(r.Rows, func(a, b study.Ranked) int {
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(h.m.find(a.Trial), h.m.find(b.Trial)))
+	})
+	return r, nil
 }
 
 func (h highest) Holds(_ context.Context, condition string, id core.ID) (bool, error) {
@@ -487,6 +513,11 @@ type allVoid struct{ highest }
 
 func (a allVoid) Best(_ context.Context, _ string, among []core.ID) ([]core.ID, error) {
 	return nil, &study.VoidError{Void: study.Void{Trials: len(among), Rules: []string{"E7 dummy weights"}}}
+}
+
+func (a allVoid) Rank(ctx context.Context, objective string, among []core.ID) (study.Ranking, error) {
+	_, err := a.Best(ctx, objective, among)
+	return study.Ranking{}, err
 }
 
 // Void figures decide nothing: every option is measured on top of the baseline, and

@@ -109,7 +109,10 @@ func (f *File) run(n node) {
 			})
 		},
 		"budget": func(n node) {
-			n.mapping(map[string]func(node){"gpu_hours": func(n node) { r.GPUHours = n.number() }})
+			n.mapping(map[string]func(node){
+				"gpu_hours": func(n node) { r.GPUHours = n.number() },
+				"trials":    func(n node) { r.Trials = n.count(1) },
+			})
 		},
 	})
 }

@@ -1,0 +1,173 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// strategy says what a study tries and what it goes on with. It asks the search to
+// try configurations and to decide among them, and knows nothing else: a pure
+// function of the study and of what was recorded. A resumed study goes through it
+// from the start, and what is recorded is not measured again.
+type strategy interface {
+	run(ctx context.Context, s *search) error
+}
+
+// lab is what a search needs of the world: a Runner with its GPUs, or a landscape in
+// a test.
+type lab interface {
+	// try measures a candidate on the deciding workload until each of its trials has
+	// ended, well or not.
+	try(ctx context.Context, c candidate) error
+	// compare gives the standings of configurations that were tried. A *VoidError says
+	// that some qualify and that none of their figures may decide.
+	compare(ctx context.Context, configs []core.Config) (standings, error)
+	// holds reports whether a condition is true of a trial.
+	holds(ctx context.Context, condition string, trial core.ID) (bool, error)
+	tell(kind EventKind, text string)
+}
+
+// search is one way through a study.
+type search struct {
+	study *core.Study
+	lab   lab
+	// tried are the configurations that were tried so far, in order, each once.
+	tried []core.Config
+	seen  map[string]bool // the hashes of those
+	best  core.Config     // so far
+	bar   core.Config     // what a candidate must come up to, where candidates race
+	trial core.ID         // that stands for the best so far; zero where nothing qualifies
+	void  *Void
+}
+
+func newSearch(s *core.Study, l lab) *search {
+	return &search{study: s, lab: l, best: baseline(s), seen: map[string]bool{}}
+}
+
+func newStrategy(s *core.Study) strategy {
+	switch s.Search.Strategy {
+	case core.StrategyGrid:
+		return each{"grid", matrix(s)}
+	case core.StrategyRandom:
+		return each{"random", sample(s, s.Search.Samples)}
+	case core.StrategyList:
+		return each{"list", listed(s)}
+	}
+	return staged{}
+}
+
+// run measures the baseline and then goes the way of the strategy.
+func (s *search) run(ctx context.Context) error {
+	s.lab.tell(EventStage, "baseline")
+	base := candidate{config: s.best, role: core.RoleBaseline, stage: "baseline", option: "baseline"}
+	if err := s.try(ctx, base); err != nil {
+		return err
+	}
+	if _, err := s.decide(ctx, []core.Config{s.best}); err != nil {
+		return err
+	}
+	return newStrategy(s.study).run(ctx, s)
+}
+
+func (s *search) try(ctx context.Context, c candidate) error {
+	c.against = s.bar
+	if err := s.lab.try(ctx, c); err != nil {
+		return err
+	}
+	if hash := c.config.Hash(); !s.seen[hash] {
+		s.seen[hash] = true
+		s.tried = append(s.tried, c.config)
+	}
+	return nil
+}
+
+// raise sets the bar of a race: the nth best of some configurations. Where fewer
+// qualify there is none, and everything is measured in full.
+func (s *search) raise(ctx context.Context, configs []core.Config, nth int) error {
+	if !s.study.Search.Race {
+		return nil
+	}
+	s.bar = core.Config{}
+	rows, err := s.lab.compare(ctx, configs)
+	switch {
+	case errors.As(err, new(*VoidError)):
+	case err != nil:
+		return fmt.Errorf("objective: %w", err)
+	case len(rows.rows) >= nth:
+		s.bar = rows.rows[nth-1].config
+	}
+	return nil
+}
+
+// decide chooses among configurations, the first of which stays where no other is
+// better beyond the noise. Where nothing qualifies or may decide, the best so far
+// stays what it is.
+func (s *search) decide(ctx context.Context, configs []core.Config) (decision, error) {
+	rows, err := s.lab.compare(ctx, configs)
+	s.void = nil
+	var void *VoidError
+	switch {
+	case errors.As(err, &void):
+		s.void, s.trial = &void.Void, core.ID{}
+		return decision{}, nil
+	case err != nil:
+		return decision{}, fmt.Errorf("objective: %w", err)
+	}
+	d := choose(configs, rows, s.study.Run.Repeats > 1)
+	s.trial = d.trial
+	if d.found {
+		s.best = d.winner
+	}
+	return d, nil
+}
+
+// tellDecision says what a stage came to.
+func (s *search) tellDecision(before core.Config, d decision) {
+	text := "new best: " + Describe(s.best)
+	switch {
+	case s.void != nil:
+		text = "nothing is decided: " + s.void.String()
+	case d.inside > 0:
+		text = fmt.Sprintf("the best so far stays: %s is better by %.2g %%, inside the noise (%s)", Describe(d.rival), 100*d.inside, d.basis)
+	case s.best.Hash() == before.Hash():
+		text = "the best so far stays"
+	}
+	s.lab.tell(EventDecision, text)
+}
+
+// each tries every configuration of a list that is known beforehand.
+type each struct {
+	stage string
+	cells []cell
+}
+
+// listed are the configurations of the strategy list.
+func listed(s *core.Study) []cell {
+	var out []cell
+	for _, option := range s.Search.Configs {
+		out = append(out, cell{option.Name, baseline(s).With(option.Change)})
+	}
+	return out
+}
+
+func (e each) run(ctx context.Context, s *search) error {
+	s.lab.tell(EventStage, e.stage)
+	before := s.best
+	for _, c := range e.cells {
+		if err := s.raise(ctx, append([]core.Config{before}, s.tried...), 1); err != nil {
+			return err
+		}
+		if err := s.try(ctx, candidate{config: c.config, role: core.RoleCandidate, stage: e.stage, option: c.name}); err != nil {
+			return err
+		}
+	}
+	d, err := s.decide(ctx, append([]core.Config{before}, s.tried...))
+	if err != nil {
+		return err
+	}
+	s.tellDecision(before, d)
+	return nil
+}
