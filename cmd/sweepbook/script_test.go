@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -47,6 +48,11 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What builds a plugin from its scaffold needs what built this test, at its place.
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -54,6 +60,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			env.Setenv("SHARED", filepath.Join(filepath.Dir(root), "shared"))
+			env.Setenv("CHECKOUT", root)
+			places := strings.Fields(string(caches))
+			if len(places) != 2 {
+				return fmt.Errorf("go env: want two folders, got %q", caches)
+			}
+			env.Setenv("GOCACHE", places[0])
+			env.Setenv("GOMODCACHE", places[1])
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			// Each script is a machine with locks of its own, but they share one set of ports.
