@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "shim", "engine-serve", "sim-server":
 			os.Exit(start())
+		case "hostile-plugin":
+			hostilePlugin()
+			os.Exit(0)
 		case "fake-nvidia-smi":
 			os.Exit(gputest.Main(os.Args[2:]))
 		}

@@ -35,7 +35,9 @@ func (b Defaults) Benchmark(ctx context.Context, req core.BenchmarkRequest, sink
 }
 
 // Stop implements core.Engine: the SIGTERM that the host sends is enough.
-func (b Defaults) Stop(ctx context.Context, req core.StopRequest) error { return b.adapter.Stop(ctx, req) }
+func (b Defaults) Stop(ctx context.Context, req core.StopRequest) error {
+	return b.adapter.Stop(ctx, req)
+}
 
 // Diagnose implements core.Engine.
 func (b Defaults) Diagnose(ctx context.Context, req core.DiagnoseRequest) (core.Diagnosis, error) {
