@@ -59,5 +59,6 @@ func (a *app) addEngineAction(ctx context.Context, cmd *cli.Command) error {
 	if in.Replaced {
 		a.say("engine %s: an older one was replaced", in.Name)
 	}
-	return a.table(cmd, textTable([]string{"engine", "kind", "path", "pinned sha256"}, [][]string{{in.Name, kindOf(in.Spec), in.File(), in.SHA256[:12]}}))
+	a.say("engine %s: copied to %s and pinned in %s beside it", in.Name, in.File(), plugins.LockFile)
+	return a.table(cmd, textTable([]string{"engine", "kind", "pinned sha256"}, [][]string{{in.Name, kindOf(in.Spec), in.SHA256[:12]}}))
 }

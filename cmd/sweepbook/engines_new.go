@@ -15,9 +15,9 @@ func (a *app) newEngineCommand() *cli.Command {
 	return a.command(&cli.Command{
 		Name: "new", Usage: "make the project of a new engine plugin, with a toy engine that works", ArgsUsage: "NAME",
 		Description: "Writes a folder sweepbook-engine-NAME whose README says how to build, test and add the plugin. An engine whose command and flags are " +
-			"all that matters needs no code: see examples/plugins/manifests.",
+			"all that matters needs no code: --lang manifest writes a YAML file.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "lang", Usage: "`LANGUAGE` of the plugin: " + strings.Join(scaffold.Languages(), " or "), Value: "go"},
+			&cli.StringFlag{Name: "lang", Usage: "`LANGUAGE` of the plugin: " + strings.Join(scaffold.Languages(), ", "), Value: "go"},
 			&cli.StringFlag{Name: "dir", Usage: "new `FOLDER` of the project (default sweepbook-engine-NAME)"},
 			&cli.StringFlag{Name: "sweepbook", Usage: "build a Go plugin against this `CHECKOUT` of Sweepbook, without a network"},
 		},
@@ -31,7 +31,7 @@ func (a *app) newEngineAction(_ context.Context, cmd *cli.Command) error {
 	case cmd.Args().Len() != 1:
 		return usagef("engines new: want the name of the engine")
 	case !slices.Contains(scaffold.Languages(), p.Lang):
-		return usagef("engines new: --lang %s: want %s", p.Lang, strings.Join(scaffold.Languages(), " or "))
+		return usagef("engines new: --lang %s: want %s", p.Lang, strings.Join(scaffold.Languages(), ", "))
 	case p.Lang != "go" && p.Checkout != "":
 		return usagef("engines new: --sweepbook is for Go plugins")
 	case slices.Contains(builtins(), p.Name):

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,6 +26,8 @@ import (
 // the command in the scripts, the shim, the plugin process and the simulator; and the
 // engines and the nvidia-smi of a machine that has none.
 func TestMain(m *testing.M) {
+	// Plugins in folders that others can write are refused, whatever mask a machine has.
+	syscall.Umask(0o022)
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "shim", "engine-serve", "sim-server":

@@ -16,11 +16,11 @@ import (
 	"github.com/sweepbook/sweepbook/plugins/proto"
 )
 
-//go:embed all:go all:python study.yaml.tmpl
+//go:embed all:go all:manifest all:python study.yaml.tmpl
 var texts embed.FS
 
 // Languages are those of Project.Lang.
-func Languages() []string { return []string{"go", "python"} }
+func Languages() []string { return []string{"go", "python", "manifest"} }
 
 // Project says what is to be made.
 type Project struct {
@@ -71,7 +71,11 @@ func (p Project) files() ([]file, error) {
 	if len(p.Name) > 40 || !nameForm.MatchString(p.Name) {
 		return nil, fmt.Errorf("engine name %q: %w: want lower-case letters, digits and single dashes, a letter first", p.Name, core.ErrInvalid)
 	}
-	fill := strings.NewReplacer("__NAME__", p.Name, "__PACKAGE__", "sweepbook_engine_"+strings.ReplaceAll(p.Name, "-", "_"))
+	scale := ""
+	if p.Lang == "manifest" {
+		scale = ", time_scale: 20" // its toy is the simulator
+	}
+	fill := strings.NewReplacer("__SCALE__", scale, "__NAME__", p.Name, "__PACKAGE__", "sweepbook_engine_"+strings.ReplaceAll(p.Name, "-", "_"))
 	var files []file
 	add := func(name, from string) error {
 		data, err := texts.ReadFile(from)
@@ -92,7 +96,10 @@ func (p Project) files() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Lang == "python" {
+	switch p.Lang {
+	case "manifest":
+		return files, nil
+	case "python":
 		return append(files, file{path.Join("src", fill.Replace("__PACKAGE__"), "engine.proto"), proto.Engine}), nil
 	}
 	module, err := p.goModule()
