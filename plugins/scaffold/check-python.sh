@@ -23,4 +23,19 @@ engine,status,success_rate
 pytoy,ok,1
 pytoy,ok,1
 ROWS
-echo "the Python plugin is made, conforms and measures"
+# A host that is killed leaves neither plugin nor server behind.
+sed 's/requests: 16/requests: 4000/' "$work/pytoy/study.yaml" >"$work/long.yaml"
+"$sweepbook" --db "$work/long.db" run "$work/long.yaml" 2>"$work/long.log" &
+host=$!
+for _ in $(seq 200); do grep -q 'ready after' "$work/long.log" && break; sleep 0.1; done
+running=$(pgrep -f -c "$work/venv/bin/python" || true)
+kill -9 "$host"
+wait "$host" || true
+for _ in $(seq 100); do
+  left=$(pgrep -f -c "$work/venv/bin/python" || true)
+  [ "$left" = 0 ] && break
+  sleep 0.1
+done
+echo "processes of the plugin before and after the host was killed: $running, $left"
+[ "$running" -ge 2 ] && [ "$left" = 0 ]
+echo "the Python plugin is made, conforms, measures, and goes with its host"
