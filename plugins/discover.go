@@ -64,7 +64,7 @@ func checkName(name string) error {
 func Discover(pluginPath []string) ([]Spec, error) {
 	var specs []Spec
 	var refused []error
-	found := map[string]bool{}
+	found := map[string]string{} // name -> file
 	for _, dir := range pluginPath {
 		entries, err := readPluginDir(dir)
 		if err != nil {
@@ -83,8 +83,11 @@ func Discover(pluginPath []string) ([]Spec, error) {
 			switch {
 			case err != nil:
 				refused = append(refused, fmt.Errorf("plugin %s: %w", filepath.Join(dir, e.Name()), err))
-			case ok && !found[spec.Name]:
-				found[spec.Name] = true
+			case ok && found[spec.Name] != "" && filepath.Dir(found[spec.Name]) == filepath.Clean(dir):
+				// Another folder may overrule; which of two in one folder is meant, nobody said.
+				refused = append(refused, fmt.Errorf("plugin %s: %w: engine %s is %s already: remove one", spec.File(), core.ErrConflict, spec.Name, found[spec.Name]))
+			case ok && found[spec.Name] == "":
+				found[spec.Name] = spec.File()
 				spec.SHA256 = pinned[e.Name()]
 				specs = append(specs, spec)
 			}
