@@ -85,7 +85,7 @@ func Read(path, shown string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine manifest: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("engine manifest: %w", err)

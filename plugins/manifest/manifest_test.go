@@ -30,7 +30,7 @@ func TestParseFaults(t *testing.T) {
 		"no command":         {"engine: mine\n", "the file has no command:"},
 		"name with a path":   {strings.Replace(sound, "mine", "../mine", 1), `mine.engine.yaml:1:9: engine: "../mine" is no engine name`},
 		"no port":            {strings.Replace(sound, "{port}", "8000", 1), "mine.engine.yaml:2:10: command: {port} stands neither in the command nor in env"},
-		"placeholder":        {strings.Replace(sound, "{model}", "{modle}", 1), "command[2]: unknown placeholder {modle}"},
+		"placeholder":        {strings.Replace(sound, "{model}", "{modeel}", 1), "command[2]: unknown placeholder {modeel}"},
 		"no executable":      {strings.Replace(sound, "serve", `"{model}"`, 1), "its first word is the executable"},
 		"nested mapping":     {strings.Replace(sound, "serve", "{a: b}", 1), `command[0]: want a text, got a mapping; a placeholder is written in quotes: "{port}"`},
 		"an alias":           {"engine: &a mine\ncommand: *a\n", "an anchor, alias or tag: write the value here"},
