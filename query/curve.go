@@ -254,7 +254,7 @@ func (g *group) curveOf(p *plan, row []core.Value) *curve {
 		if g.curves == nil {
 			g.curves = map[string]*curve{}
 		}
-		c = &curve{residue: newResidue(p.residue)}
+		c = &curve{residue: p.newResidue()}
 		g.curves[string(key)] = c
 	}
 	return c

@@ -271,4 +271,17 @@
 // in by nor named by an equality in where, nor what along or over goes through. With
 // show … per they are those in which repeats of one row differ. An engine's or tool's
 // version counts as differing only where one engine or tool has several.
+//
+// # How a query is read
+//
+// No trial is left out before it is judged, since each has to be counted. What is saved
+// are columns: one pass reads of every trial what the query compares and ranks by. From
+// a [Sharer] it reads the settings that trials have in common as one number for each
+// set of them, looks their values up once, and asks for what only the rows of the
+// answer show (ids, times, findings) when it knows them. [Explain] prints the
+// statements and how many trials each clause left.
+//
+// [Why] follows one trial through max, min, pareto or show: the status, each condition
+// that it fails with the values and the distance, the figure that is missing, or the
+// winner of its group and how far it is behind, also had it passed the conditions.
 package query

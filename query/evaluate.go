@@ -36,10 +36,24 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 	if opt.Now.IsZero() {
 		opt.Now = time.Now()
 	}
-	p, err := q.plan(names, opt)
+	p, err := q.plan(names, opt, func(p *plan) { p.from(ctx, src) })
 	if err != nil {
 		return nil, err
 	}
+	a, err := p.run(ctx, src)
+	if err != nil || a.Considered > 0 || len(p.late) == 0 {
+		return a, err
+	}
+	// Why nothing qualifies is told by a trial that nearly does, which takes all columns.
+	p, err = q.plan(names, opt, func(p *plan) { p.from(ctx, src); p.all = true })
+	if err != nil {
+		return nil, err
+	}
+	return p.run(ctx, src)
+}
+
+// run reads the history and answers.
+func (p *plan) run(ctx context.Context, src Source) (*Answer, error) {
 	history, err := src.History(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
@@ -62,23 +76,20 @@ func Run(ctx context.Context, src Source, text string, opt Options) (*Answer, er
 	if p.requests != nil && p.requests.err != nil {
 		return nil, p.requests.err
 	}
+	if p.failed != nil {
+		return nil, fmt.Errorf("read trials: %w", p.failed)
+	}
 	return a, nil
 }
 
 func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value)) error {
 	n := 0
-	// Columns that are worked out stay missing in the rows that are read.
-	read, wide := p.columns, []core.Value(nil)
-	var places []int
-	if slices.Contains(p.virtual, true) {
-		read, wide = nil, make([]core.Value, len(p.columns))
-		for i, name := range p.columns {
-			if !p.virtual[i] {
-				read, places = append(read, name), append(places, i)
-			}
-		}
+	sel, places := p.selection()
+	var wide []core.Value
+	if places != nil {
+		wide = make([]core.Value, len(p.columns))
 	}
-	for row, err := range src.Rows(ctx, core.Select{Columns: read}) {
+	for row, err := range src.Rows(ctx, sel) {
 		if err != nil {
 			return fmt.Errorf("read trials: %w", err)
 		}
@@ -101,6 +112,24 @@ func stream(ctx context.Context, src Source, p *plan, take func(row []core.Value
 		}
 	}
 	return ctx.Err()
+}
+
+// selection is what is read of every trial, and the columns at which it stands; nil
+// where these are all. Columns that are worked out stay missing in the rows that are
+// read, and so do those that come later.
+func (p *plan) selection() (sel core.Select, places []int) {
+	if !slices.Contains(p.virtual, true) && len(p.late) == 0 {
+		return core.Select{Columns: p.columns}, nil
+	}
+	for i, name := range p.columns {
+		if !p.virtual[i] && !slices.Contains(p.late, i) {
+			sel.Columns, places = append(sel.Columns, name), append(places, i)
+		}
+	}
+	for _, f := range p.facets {
+		sel.Looks, places = append(sel.Looks, f.fields), append(places, f.col)
+	}
+	return sel, places
 }
 
 // evaluation is what one pass over the rows has seen.
@@ -127,8 +156,13 @@ type tally struct {
 	considered int
 	notes      assertions
 	repeats    map[string]*repeats // with per
-	looks      looks
-	pools      map[string]*pool // with within noise
+	inOrder    []*repeats
+
+	lastKey     string // of the row before
+	lastRepeats *repeats
+	looks       looks
+	pools       map[string]*pool // with within noise
+	last        *group           // of the row before
 }
 
 // group is what was seen of one combination of keys.
@@ -156,7 +190,7 @@ func newEvaluation(p *plan) *evaluation {
 	e := &evaluation{p: p, statuses: map[string]int{}, misses: make([]miss, len(p.where))}
 	for i := range e.tallies {
 		e.tallies[i] = tally{reasons: map[string]int{}, studies: map[core.Value]bool{}, groups: map[string]*group{},
-			repeats: map[string]*repeats{}, looks: looks{index: map[string]int{}}, pools: map[string]*pool{}}
+			repeats: map[string]*repeats{}, looks: looks{index: map[string]int32{}}, pools: map[string]*pool{}}
 	}
 	return e
 }
@@ -173,6 +207,9 @@ func (p *plan) class(row []core.Value) int {
 func (e *evaluation) add(row []core.Value) {
 	p := e.p
 	e.trials++
+	if p.watched != nil {
+		p.watched.see(p, row)
+	}
 	if p.vs != nil && !p.early {
 		p.addBaseline(row)
 	}
@@ -206,6 +243,9 @@ func (e *evaluation) add(row []core.Value) {
 // does not pass.
 func (e *evaluation) passes(t *tally, conds []conjunct, row []core.Value, n int) bool {
 	p := e.p
+	if p.counted != nil {
+		p.counted.judge(p.class(row), conds, row, n)
+	}
 	switch decide(conds, row) {
 	case no:
 		t.where += n
@@ -326,7 +366,7 @@ func (t *tally) take(p *plan, row []core.Value, scores []float64, r *repeats) {
 		if r == nil {
 			t.notes.addWithBaseline(p, row)
 		} else {
-			for _, one := range r.rows {
+			for _, one := range p.unpack(r) {
 				t.notes.addWithBaseline(p, one)
 			}
 		}
@@ -390,6 +430,23 @@ func (t *tally) touch(p *plan, row []core.Value) {
 }
 
 func (t *tally) group(p *plan, row []core.Value) *group {
+	if t.last == nil || !t.last.has(p, row) {
+		t.last = t.find(p, row)
+	}
+	return t.last
+}
+
+// has reports whether a row has the keys of the group.
+func (g *group) has(p *plan, row []core.Value) bool {
+	for i, k := range p.by {
+		if k.val(row) != g.key[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tally) find(p *plan, row []core.Value) *group {
 	var space [96]byte
 	name := space[:0]
 	for _, k := range p.by {
@@ -403,7 +460,7 @@ func (t *tally) group(p *plan, row []core.Value) *group {
 		g.key = append(g.key, k.val(row))
 	}
 	if len(p.residue) > 0 {
-		g.residue = newResidue(p.residue)
+		g.residue = p.newResidue()
 	}
 	t.groups[string(name)] = g
 	return g

@@ -30,7 +30,7 @@ func (e *evaluation) countMisses(conds []conjunct, row []core.Value, n int) {
 			failed++
 		}
 	}
-	if failed != 1 || only < 0 || e.p.where[only].cmp == "" {
+	if failed != 1 || only < 0 || e.p.where[only].cmp == "" || len(e.p.late) > 0 {
 		return
 	}
 	kids := e.p.where[only].kids

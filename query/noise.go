@@ -59,7 +59,7 @@ func (t *tally) poolRow(p *plan, row []core.Value, r *repeats) {
 	}
 	key := append(space[:0], "per "...)
 	key = strconv.AppendFloat(key, row[p.stand].Num, 'f', 0, 64)
-	for _, one := range r.rows {
+	for _, one := range p.unpack(r) {
 		t.pool(p, one, key)
 	}
 }

@@ -68,11 +68,23 @@ func (p *plan) planRest() error {
 	if p.q.per != "" || p.curve != nil {
 		p.option, p.launch = p.column("option"), p.column("launch")
 	}
-	p.keep = len(p.columns)
-	if ranks || (p.q.verb == "show" && (p.grouped || p.q.per != "")) {
-		p.planResidue()
+	compares := ranks || (p.q.verb == "show" && (p.grouped || p.q.per != ""))
+	var residue []string
+	if compares {
+		residue = p.residueNames()
 	}
-	p.planRepeats()
+	keys := p.repeatNames()
+	if p.shared != nil {
+		p.planLate()
+		shown := residue
+		if p.q.per != "" {
+			shown = slices.Concat(residue, p.columns) // a kept row need not hold what its looks give
+		}
+		keys = p.planFacets(shown, keys)
+	}
+	p.keep = len(p.columns)
+	p.planResidue(residue)
+	p.planRepeats(keys)
 	return nil
 }
 

@@ -154,7 +154,7 @@ func (g *group) cellOf(p *plan, row []core.Value) *cell {
 		if g.cells == nil {
 			g.cells = map[string]*cell{}
 		}
-		c = &cell{member: member, residue: newResidue(p.residue)}
+		c = &cell{member: member, residue: p.newResidue()}
 		g.cells[key] = c
 	}
 	return c
@@ -308,7 +308,7 @@ func (p *plan) overRow(rows [][]core.Value, score float64) []core.Value {
 		}
 		findings += row[p.findings].Num
 	}
-	p.stands = append(p.stands, rows)
+	p.stands = append(p.stands, standing{rows: rows})
 	out[p.stand] = core.Number(float64(len(p.stands) - 1))
 	out[p.keep+overScore] = core.Number(score)
 	out[p.keep+overTrials] = core.Number(n)

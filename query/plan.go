@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -55,18 +56,35 @@ type plan struct {
 	// What per works out: columns of a combined row, how its other columns come from
 	// the repeats, and by what it picks the representative.
 	n, failedRepeats int
-	repeatKey        []int
+	repeatKey        []int // columns
 	rules            []rule
 	typical          *node
 	mixes            []string // expressions of which a part is summed and a part is not
 
 	// stands holds the trials for which rows of the answer stand; the column stand
 	// of such a row is its place.
-	stands [][][]core.Value
+	stands []standing
 	stand  int
 
 	keep    int // a kept row needs only the columns before this one
 	residue []residueField
+	settled map[string]bool // fields that may differ unnoticed
+
+	// What a Sharer makes possible; shared is nil for any other source.
+	shared Sharer
+	ctx    context.Context //nolint:containedctx // a plan serves one run
+	facets []*facet
+	late   []int // columns that only rows of the answer get
+	all    bool  // no column may be late
+	failed error // of a later look at the source
+
+	counted *judgement // by Explain
+	watched *watched   // by Why
+
+	kept        arena // rows that wait for their repeats
+	scratch     []core.Value
+	scratchRows [][]core.Value
+	shownBy     []lookColumn // columns that a kept row's looks give
 }
 
 type conjunct struct {
@@ -120,9 +138,12 @@ func (p *plan) fieldColumn(name string) *node {
 }
 
 // plan checks the query and compiles it.
-func (q *Query) plan(names core.Names, opt Options) (*plan, error) {
+func (q *Query) plan(names core.Names, opt Options, prepare ...func(*plan)) (*plan, error) {
 	p := &plan{q: q, names: names, now: opt.Now, versions: versions{}, index: map[string]int{}, asked: map[string]bool{},
 		status: -1, simulated: -1, requested: -1, study: -1, findings: -1, completed: -1, incomplete: -1, n: -1, failedRepeats: -1, stand: -1}
+	for _, fn := range prepare {
+		fn(p)
+	}
 	if q.vs != nil {
 		p.vs = &versus{found: map[string]*baseline{}}
 	}

@@ -119,6 +119,7 @@ func tieLimit(p *plan, best float64) float64 {
 // keeps of the ties only those that are best by its goals.
 func (b *best) finish(p *plan) (rows [][]core.Value, ties int) {
 	b.cut(p)
+	p.completeEntries(b.entries)
 	p.markTies(b.entries)
 	least := math.Inf(-1)
 	if n := len(b.entries); p.q.noise && p.q.top > 0 && p.q.top < n {
@@ -217,6 +218,7 @@ func dominates(a, b []float64) bool {
 // finish gives the front from best to worst by its first goal, and how many rows
 // equal one before them.
 func (f *front) finish(p *plan) (rows [][]core.Value, ties int) {
+	p.completeEntries(f.entries)
 	slices.SortFunc(f.entries, func(x, y entry) int {
 		if c := slices.Compare(y.scores, x.scores); c != 0 {
 			return c

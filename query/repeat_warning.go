@@ -81,6 +81,7 @@ func (p *plan) passedOver(shown []*group) []Warning {
 // doubtful reports whether trials count as repeats although imports label them
 // differently: of a setup whose command is unknown, little tells one from another.
 func (p *plan) doubtful(rows [][]core.Value) bool {
+	p.complete(rows)
 	imported := false
 	options := map[core.Value]bool{}
 	for _, row := range rows {

@@ -23,6 +23,8 @@ type requests struct {
 	chunks bool  // a condition needs the moments of chunks
 	err    error // the first failure to read
 
+	answers map[int64][]core.Value // of the calls, by trial, where rows are packed and unpacked
+
 	seen    trialSet // whose samples were asked for
 	without int      // of those, trials that have none
 }

@@ -17,7 +17,11 @@ func (p *plan) askRequests(row []core.Value) {
 	}
 	row[r.read] = core.Bool(true)
 	if p.stand >= 0 && row[p.stand].Kind == core.KindNumber { // of repeats, whose median counts
-		rows := p.stands[int(row[p.stand].Num)]
+		of := &p.stands[int(row[p.stand].Num)]
+		rows := of.rows
+		if of.repeats != nil {
+			rows = p.trialsOf(row)
+		}
 		for _, one := range rows {
 			p.askRequests(one)
 		}
@@ -26,6 +30,31 @@ func (p *plan) askRequests(row []core.Value) {
 		}
 		return
 	}
+	if p.stand < 0 {
+		p.askTrial(row)
+		return
+	}
+	// A trial comes again as one of repeats, in another row.
+	number := int64(row[p.number].Num)
+	answers, ok := r.answers[number]
+	if !ok {
+		p.askTrial(row)
+		for _, call := range r.calls {
+			answers = append(answers, row[call.col])
+		}
+		if r.answers == nil {
+			r.answers = map[int64][]core.Value{}
+		}
+		r.answers[number] = answers
+	}
+	for i, call := range r.calls {
+		row[call.col] = answers[i]
+	}
+}
+
+// askTrial answers all calls in one pass over the samples of a row's trial.
+func (p *plan) askTrial(row []core.Value) {
+	r := p.requests
 	samples := r.samples(row[p.id].Text)
 	asked, completed := r.count(samples)
 	for _, call := range r.calls {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -34,12 +35,13 @@ var residueList = []struct{ name, owner string }{
 type residueField struct {
 	name       string
 	typ        core.Type
-	col, owner int // owner is -1 for none
+	col, owner int // columns, or places in the facet; owner is -1 for none
+	facet      int // -1 for none
 }
 
-// planResidue picks the fields that are neither in by nor named by an equality in
-// where.
-func (p *plan) planResidue() {
+// residueNames picks the fields that are neither in by nor named by an equality in
+// where, and their owners.
+func (p *plan) residueNames() []string {
 	settled := map[string]bool{}
 	for _, k := range p.by {
 		if k.field != nil && k.col >= 0 {
@@ -81,14 +83,42 @@ func (p *plan) planResidue() {
 			}
 		}))
 	}
+	var names []string
 	for _, r := range residueList {
 		if settled[r.name] {
 			continue
 		}
-		f, _ := core.LookupField(r.name)
-		field := residueField{name: r.name, typ: f.Type, col: p.column(r.name), owner: -1}
+		names = append(names, r.name)
 		if r.owner != "" {
-			field.owner = p.column(r.owner)
+			names = append(names, r.owner)
+		}
+	}
+	p.settled = settled
+	return names
+}
+
+// planResidue says where a row has the fields of the residue.
+func (p *plan) planResidue(names []string) {
+	if names == nil {
+		return
+	}
+	for _, r := range residueList {
+		if p.settled[r.name] {
+			continue
+		}
+		f, _ := core.LookupField(r.name)
+		field := residueField{name: r.name, typ: f.Type, owner: -1}
+		if field.facet, field.col = p.facetOf(r.name); field.facet < 0 {
+			field.col = p.column(r.name)
+		}
+		if r.owner != "" {
+			of, at := p.facetOf(r.owner)
+			if of != field.facet { // they are shared apart, so that a row must have both
+				field.facet, field.col = -1, p.column(r.name)
+			}
+			if field.owner = at; field.facet < 0 {
+				field.owner = p.column(r.owner)
+			}
 		}
 		p.residue = append(p.residue, field)
 	}
@@ -103,27 +133,60 @@ type owned struct{ owner, value core.Value }
 
 // residue collects the distinct values of the residue's fields in one group.
 type residue struct {
-	fields []residueField
-	seen   [][]owned // sorted
-	last   []owned   // the value of the row before, which is most often that of this one
-	more   []bool
+	p     *plan
+	seen  [][]owned // sorted
+	last  []owned   // the value of the row before, which is most often that of this one
+	more  []bool
+	looks [][]uint64 // of each facet, a bit for each look seen; settle turns it into values
 }
 
-func newResidue(fields []residueField) *residue {
-	n := len(fields)
-	return &residue{fields: fields, seen: make([][]owned, n), last: make([]owned, n), more: make([]bool, n)}
+func (p *plan) newResidue() *residue {
+	n := len(p.residue)
+	return &residue{p: p, seen: make([][]owned, n), last: make([]owned, n), more: make([]bool, n), looks: make([][]uint64, len(p.facets))}
 }
 
 func (r *residue) add(row []core.Value) {
-	for i, f := range r.fields {
-		r.see(i, f.of(row))
+	for k, f := range r.p.facets {
+		r.addLook(k, int(row[f.col].Num))
+	}
+	for i, f := range r.p.residue {
+		if f.facet < 0 {
+			r.see(i, f.of(row))
+		}
 	}
 }
 
-func (f residueField) of(row []core.Value) owned {
-	o := owned{value: row[f.col]}
+func (r *residue) addLook(facet, n int) {
+	set := r.looks[facet]
+	if n/64 >= len(set) {
+		set = append(set, make([]uint64, n/64+1-len(set))...)
+		r.looks[facet] = set
+	}
+	set[n/64] |= 1 << (n % 64)
+}
+
+// settle turns the looks that were seen into values.
+func (r *residue) settle() {
+	for k, words := range r.looks {
+		for word, set := range words {
+			for ; set != 0; set &= set - 1 {
+				values := r.p.lookAt(r.p.facets[k], 64*word+bits.TrailingZeros64(set))
+				for i, f := range r.p.residue {
+					if f.facet == k {
+						r.see(i, f.of(values))
+					}
+				}
+			}
+		}
+		r.looks[k] = nil
+	}
+}
+
+// of takes the field of a row, or of the values of its facet.
+func (f residueField) of(values []core.Value) owned {
+	o := owned{value: values[f.col]}
 	if f.owner >= 0 {
-		o.owner = row[f.owner]
+		o.owner = values[f.owner]
 	}
 	return o
 }
@@ -161,6 +224,8 @@ func compareOwned(a, b owned) int {
 
 // merge adds what another group has seen.
 func (r *residue) merge(other *residue) {
+	r.settle()
+	other.settle()
 	for i := range other.seen {
 		for _, o := range other.seen[i] {
 			r.insert(i, o)
@@ -172,7 +237,7 @@ func (r *residue) merge(other *residue) {
 // differs reports whether the field tells trials of the group apart.
 func (r *residue) differs(i int) bool {
 	seen := r.seen[i]
-	if r.fields[i].owner < 0 {
+	if r.p.residue[i].owner < 0 {
 		return len(seen) > 1
 	}
 	for j := 1; j < len(seen); j++ {
@@ -197,7 +262,7 @@ func (p *plan) compared(groups []*group) []*residue {
 		case p.over != nil:
 			for _, key := range slices.Sorted(maps.Keys(g.cells)) {
 				if members[key] == nil {
-					members[key] = newResidue(p.residue)
+					members[key] = p.newResidue()
 				}
 				members[key].merge(g.cells[key].residue)
 			}
@@ -215,10 +280,11 @@ func (p *plan) compared(groups []*group) []*residue {
 
 // residueOf unites what differs within any of the groups.
 func (p *plan) residueOf(groups []*group) []Residue {
-	all := newResidue(p.residue)
+	all := p.newResidue()
 	differs := make([]bool, len(p.residue))
 	for _, r := range p.compared(groups) {
-		one := newResidue(p.residue)
+		r.settle()
+		one := p.newResidue()
 		for i := range p.residue {
 			if r.differs(i) {
 				differs[i] = true

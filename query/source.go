@@ -21,3 +21,21 @@ type Source interface {
 	// trial is core.ErrNotFound.
 	Requests(ctx context.Context, id core.ID, withChunks bool) ([]core.Sample, error)
 }
+
+// Sharer is a Source that knows what its trials share, and that can be asked again for
+// trials by their number, at the same moment of the history. A query then reads of
+// every trial a number for each set of fields instead of the fields, and what only the
+// rows of its answer need of those alone.
+type Sharer interface {
+	Source
+	// Facets cuts fields into sets, each of which may be asked for in Select.Looks; a
+	// field in none of them can only be a column.
+	Facets(fields []string) [][]string
+	// Look gives the values of a set's fields that a row names by number. It may be
+	// asked during a walk over rows that have the set among their Looks, and the values
+	// must not be changed.
+	Look(ctx context.Context, fields []string, n int) ([]core.Value, error)
+	// Statement says how Rows reads a selection: in which words, and how its engine goes
+	// about it, one line a step.
+	Statement(ctx context.Context, sel core.Select) (statement string, plan []string, err error)
+}

@@ -223,7 +223,7 @@ func (p *plan) addBaseline(row []core.Value) {
 	key := p.versusKey(row)
 	b := p.vs.found[key]
 	if b == nil {
-		b = &baseline{values: make([][]float64, len(p.vs.exprs)), notes: &assertions{}, residue: newResidue(p.residue)}
+		b = &baseline{values: make([][]float64, len(p.vs.exprs)), notes: &assertions{}, residue: p.newResidue()}
 		p.vs.found[key] = b
 	}
 	for i, x := range p.vs.exprs {

@@ -77,6 +77,10 @@ func countFaults(ctx context.Context, q querier) ([]string, error) {
 		{"trials counted in meta, and rows of trial", "SELECT (SELECT value FROM meta WHERE key = 'trials'), (SELECT count(*) FROM trial)"},
 		{"findings counted in trials, and rows of finding that nobody acknowledged", `SELECT (SELECT ifnull(sum(findings), 0) FROM trial),
 			(SELECT count(*) FROM finding f WHERE NOT EXISTS (SELECT 1 FROM ack a WHERE a.trial = f.trial AND a.rule = f.rule))`},
+		{"trials, and trials whose context and load point say what their own columns say", `SELECT (SELECT count(*) FROM trial), (SELECT count(*)
+			FROM trial t JOIN context c ON c.id = t.context AND c.study IS t.study AND c.role IS t.role AND c.status IS t.status AND c.host IS t.host
+			JOIN load_point p ON p.id = t.load_point AND p.load IS t.load AND p.concurrency IS t.concurrency AND p.request_rate IS t.request_rate
+				AND p.burstiness IS t.burstiness AND p.num_prompts IS t.num_prompts)`},
 		{"trials with samples, and trials with chunks among them",
 			"SELECT (SELECT count(*) FROM sample_chunk), (SELECT count(*) FROM sample_chunk c JOIN sample s ON s.trial = c.trial)"},
 	} {
@@ -132,7 +136,7 @@ func (db *DB) columnFaults(ctx context.Context, q querier) ([]string, error) {
 		columns := slices.Concat(core.FieldNames(), dynamicNames(t))
 		sel := core.Select{Columns: columns, Where: []core.Cond{{Field: "number", Op: core.OpEq, Values: []core.Value{core.Number(float64(t.Number))}}}}
 		n := 0
-		err := rowsOf(ctx, q, sel, func(row []core.Value) bool {
+		err := rowsOf(ctx, q, sel, true, func(row []core.Value) bool {
 			n++
 			for i, name := range columns {
 				if want := t.Value(name); row[i] != want {

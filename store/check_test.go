@@ -22,6 +22,7 @@ func TestCheckFindsFaults(t *testing.T) {
 		"column load is \"c=9\"":          "UPDATE trial SET load = 'c=9' WHERE number = 1",
 		"column tp is":                    "UPDATE config SET tp = 4",
 		"reference: row":                  "PRAGMA foreign_keys = 0; UPDATE finding SET trial = 99",
+		"say what their own columns say":  "INSERT INTO context (status) VALUES ('lost'); UPDATE trial SET context = last_insert_rowid()",
 		"trials with samples, and trials": "INSERT INTO sample_chunk (trial, n, data) VALUES (1, 1, x'00')",
 	} {
 		t.Run(says, func(t *testing.T) {

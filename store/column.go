@@ -112,7 +112,7 @@ func splitList(s string) []string {
 var (
 	columns = trialColumns()
 
-	refColumns = []string{"setup", "workload", "launch", "derivation", "fingerprint", "verdict"}
+	refColumns = []string{"setup", "workload", "launch", "derivation", "fingerprint", "verdict", "load_point", "context"}
 
 	columnNames = func() []string {
 		names := append([]string(nil), refColumns...)

@@ -14,50 +14,48 @@ import (
 )
 
 // History names the file and counts its trials.
-func (db *DB) History(ctx context.Context) (core.History, error) {
-	var h core.History
-	err := db.read(ctx, func(q querier) error {
-		return q.QueryRowContext(ctx, `SELECT (SELECT value FROM meta WHERE key = 'history_id'), (SELECT value FROM meta WHERE key = 'trials')`).
-			Scan(&h.ID, &h.Trials)
-	})
-	if err != nil {
-		return core.History{}, fmt.Errorf("history %s: %w", db.path, err)
-	}
-	return h, nil
+func (db *DB) History(ctx context.Context) (h core.History, err error) {
+	err = db.Snapshot(ctx, func(r *Reading) error { h, err = r.History(ctx); return err })
+	return h, err
+}
+
+func historyOf(ctx context.Context, q querier) (h core.History, err error) {
+	err = q.QueryRowContext(ctx, `SELECT (SELECT value FROM meta WHERE key = 'history_id'), (SELECT value FROM meta WHERE key = 'trials')`).
+		Scan(&h.ID, &h.Trials)
+	return h, err
 }
 
 // Names lists, each in order, what trials record beyond the fixed fields. A name
 // stays listed when the last trial that had it is deleted.
-func (db *DB) Names(ctx context.Context) (core.Names, error) {
+func (db *DB) Names(ctx context.Context) (names core.Names, err error) {
+	err = db.Snapshot(ctx, func(r *Reading) error { names, err = r.Names(ctx); return err })
+	return names, err
+}
+
+func namesOf(ctx context.Context, q querier) (core.Names, error) {
 	var names core.Names
-	err := db.read(ctx, func(q querier) error {
-		rows, err := q.QueryContext(ctx, "SELECT name FROM knob_name UNION SELECT own FROM knob_name WHERE own IS NOT NULL ORDER BY 1")
-		if err != nil {
-			return err
-		}
-		var space, name string
-		if err := eachRow(rows, []any{&name}, func() error { names.Knobs = append(names.Knobs, name); return nil }); err != nil {
-			return err
-		}
-		if rows, err = q.QueryContext(ctx, "SELECT space, name FROM name WHERE space <> 'knob' ORDER BY name"); err != nil {
-			return err
-		}
-		return eachRow(rows, []any{&space, &name}, func() error {
-			switch space {
-			case spaceExtra:
-				names.Extra = append(names.Extra, name)
-			case spaceQuality:
-				names.Quality = append(names.Quality, name)
-			case spaceFigure:
-				names.Figures = append(names.Figures, name)
-			}
-			return nil
-		})
-	})
+	rows, err := q.QueryContext(ctx, "SELECT name FROM knob_name UNION SELECT own FROM knob_name WHERE own IS NOT NULL ORDER BY 1")
 	if err != nil {
-		return core.Names{}, fmt.Errorf("names: %w", err)
+		return names, err
 	}
-	return names, nil
+	var space, name string
+	if err := eachRow(rows, []any{&name}, func() error { names.Knobs = append(names.Knobs, name); return nil }); err != nil {
+		return names, err
+	}
+	if rows, err = q.QueryContext(ctx, "SELECT space, name FROM name WHERE space <> 'knob' ORDER BY name"); err != nil {
+		return names, err
+	}
+	return names, eachRow(rows, []any{&space, &name}, func() error {
+		switch space {
+		case spaceExtra:
+			names.Extra = append(names.Extra, name)
+		case spaceQuality:
+			names.Quality = append(names.Quality, name)
+		case spaceFigure:
+			names.Figures = append(names.Figures, name)
+		}
+		return nil
+	})
 }
 
 // Trial returns the trial that ref names: its number, its id, or the first

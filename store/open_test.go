@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,15 +32,20 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-// twoSteps is the schema with one more version.
-func twoSteps(t *testing.T) fstest.MapFS {
+// oneMore is the schema with one more version, and more the name of that step.
+func oneMore(t *testing.T) (schema fstest.MapFS, more string) {
 	t.Helper()
-	first, err := migrations.FS.ReadFile("0001_history.sql")
+	schema = fstest.MapFS{}
+	names, err := fs.Glob(migrations.FS, "*.sql")
 	ok(t, err)
-	return fstest.MapFS{
-		"0001_history.sql": {Data: first},
-		"0002_more.sql":    {Data: []byte("CREATE TABLE more (x REAL) STRICT; INSERT INTO more VALUES (2);")},
+	for _, name := range names {
+		text, err := migrations.FS.ReadFile(name)
+		ok(t, err)
+		schema[name] = &fstest.MapFile{Data: text}
 	}
+	more = fmt.Sprintf("%04d_more.sql", len(names)+1)
+	schema[more] = &fstest.MapFile{Data: []byte("CREATE TABLE more (x REAL) STRICT; INSERT INTO more VALUES (2);")}
+	return schema, more
 }
 
 func TestOddPaths(t *testing.T) {
@@ -101,7 +108,8 @@ func TestRefused(t *testing.T) {
 	read, must := options(), options()
 	read.ReadOnly, must.MustExist = true, true
 	newer := func(path string) {
-		db, err := store.OpenIn(ctx, path, options(), twoSteps(t), "")
+		newer, _ := oneMore(t)
+		db, err := store.OpenIn(ctx, path, options(), newer, "")
 		ok(t, err)
 		ok(t, db.SaveTrial(ctx, plain(1)))
 		ok(t, db.Close())
@@ -120,7 +128,8 @@ func TestRefused(t *testing.T) {
 		want error
 		says string
 	}{
-		{"newer schema", newer, options(), core.ErrInvalid, "schema version 2 and this sweepbook knows up to 1"},
+		{"newer schema", newer, options(), core.ErrInvalid,
+			fmt.Sprintf("schema version %d and this sweepbook knows up to %d", store.SupportedSchema()+1, store.SupportedSchema())},
 		{"newer schema for reading", newer, read, core.ErrInvalid, "use a newer sweepbook"},
 		{"text", func(p string) { write(p, []byte(strings.Repeat("not a database\n", 100))) }, options(), core.ErrInvalid, "not a Sweepbook history"},
 		{"short text", func(p string) { write(p, []byte("x")) }, options(), core.ErrInvalid, "not a Sweepbook history"},
@@ -142,7 +151,7 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("error %v, want %v that says %q and names the file", err, c.want, c.says)
 			}
-			if strings.HasPrefix(c.name, "newer") && (!errors.As(err, &schema) || schema.Found != 2) {
+			if strings.HasPrefix(c.name, "newer") && (!errors.As(err, &schema) || schema.Found != store.SupportedSchema()+1) {
 				t.Errorf("error %#v is no SchemaError", err)
 			}
 			after, _ := os.ReadFile(path)
@@ -172,11 +181,13 @@ func TestMigration(t *testing.T) {
 	ok(t, err)
 	read := options()
 	read.ReadOnly = true
-	old, err := store.OpenIn(ctx, path, read, twoSteps(t), "")
+	newer, step := oneMore(t)
+	version := store.SupportedSchema()
+	old, err := store.OpenIn(ctx, path, read, newer, "")
 	ok(t, err)
 	var more int
 	ok(t, old.Query(ctx, &more, "SELECT x FROM more"))
-	if old.SchemaVersion() != 1 || more != 2 || len(all(t, old)) != 1 {
+	if old.SchemaVersion() != version || more != 2 || len(all(t, old)) != 1 {
 		t.Errorf("read an older schema: version %d", old.SchemaVersion())
 	}
 	ok(t, old.Close())
@@ -185,31 +196,31 @@ func TestMigration(t *testing.T) {
 	}
 
 	// A migration that fails changes nothing, and leaves the backup.
-	bad := twoSteps(t)
-	bad["0002_more.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE more (x REAL) STRICT; SELECT no_such_function();")}
-	if _, err := store.OpenIn(ctx, path, options(), bad, ""); err == nil || !strings.Contains(err.Error(), "0002_more.sql") {
+	bad, _ := oneMore(t)
+	bad[step] = &fstest.MapFile{Data: []byte("CREATE TABLE more (x REAL) STRICT; SELECT no_such_function();")}
+	if _, err := store.OpenIn(ctx, path, options(), bad, ""); err == nil || !strings.Contains(err.Error(), step) {
 		t.Errorf("error %v does not name the step", err)
 	}
 	db = openAt(t, path, options())
-	if db.SchemaVersion() != 1 {
+	if db.SchemaVersion() != version {
 		t.Errorf("after a failed migration: version %d", db.SchemaVersion())
 	}
 	ok(t, db.Close())
 
-	db, err = store.OpenIn(ctx, path, options(), twoSteps(t), "")
+	db, err = store.OpenIn(ctx, path, options(), newer, "")
 	ok(t, err)
 	defer db.Close()
 	now, err := db.History(ctx)
 	ok(t, err)
-	if db.SchemaVersion() != 2 || now != history {
+	if db.SchemaVersion() != version+1 || now != history {
 		t.Errorf("migrated to %d, history %+v, was %+v", db.SchemaVersion(), now, history)
 	}
-	backups, _ := filepath.Glob(path + ".bak-v1-20261130T130000Z")
+	backups, _ := filepath.Glob(fmt.Sprintf("%s.bak-v%d-20261130T130000Z", path, version))
 	if len(backups) != 1 {
 		t.Fatalf("backups: %q of %q", backups, files(t, dir))
 	}
 	kept := openAt(t, backups[0], options())
-	if kept.SchemaVersion() != 1 || len(all(t, kept)) != 1 {
+	if kept.SchemaVersion() != version || len(all(t, kept)) != 1 {
 		t.Error("the backup is not the history before")
 	}
 }
@@ -348,7 +359,7 @@ func TestInspect(t *testing.T) {
 	ok(t, db.Close())
 	info, err = store.Inspect(ctx, path)
 	ok(t, err)
-	if info.WAL != 0 || info.SchemaVersion != 1 || len(files(t, filepath.Dir(path))) != 1 {
+	if info.WAL != 0 || info.SchemaVersion != store.SupportedSchema() || len(files(t, filepath.Dir(path))) != 1 {
 		t.Errorf("closed: %+v, files %q", info, files(t, filepath.Dir(path)))
 	}
 	ok(t, os.WriteFile(path, []byte(strings.Repeat("text\n", 500)), 0o600))

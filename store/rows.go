@@ -10,10 +10,11 @@ import (
 )
 
 // Rows streams the selected columns of every trial that passes sel.Where, in the
-// order of the trials' numbers. A row has one value for each of sel.Columns; its
-// slice is used again for the next row, so that a caller who keeps it must copy
-// it. Only the columns needed are read, in one snapshot of the history. The walk
-// ends at the first error, which comes with a nil row.
+// order of the trials' numbers. A row has one value
+// for each of sel.Columns and a number for each of sel.Looks; its slice is used again
+// for the next row, so that a caller who keeps it must copy it. Only the columns
+// needed are read, in one snapshot of the history. The walk ends at the first error,
+// which comes with a nil row.
 //
 // A column equals core.Trial.Value. A condition compares as the query language
 // does: with a missing value it is undecided and the row is left out; unset is
@@ -23,8 +24,8 @@ import (
 func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
 	return func(yield func([]core.Value, error) bool) {
 		stopped := false
-		err := db.read(ctx, func(q querier) error {
-			return rowsOf(ctx, q, sel, func(row []core.Value) bool {
+		err := db.Snapshot(ctx, func(r *Reading) error {
+			return rowsOf(ctx, r.session, sel, true, func(row []core.Value) bool {
 				stopped = !yield(row, nil)
 				return !stopped
 			})
@@ -35,58 +36,54 @@ func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value,
 	}
 }
 
-// rowsOf answers a selection on one connection until yield returns false.
-func rowsOf(ctx context.Context, q querier, sel core.Select, yield func([]core.Value) bool) error {
-	p := &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}}
-	gets := make([]getter, len(sel.Columns))
-	for i, name := range sel.Columns {
+// planRows plans a selection.
+func planRows(ctx context.Context, q querier, sel core.Select) (p *rowPlan, gets []getter, err error) {
+	p = &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}}
+	for _, name := range sel.Columns {
 		get, err := p.field(name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		gets[i] = get
+		gets = append(gets, get)
+	}
+	for _, fields := range sel.Looks {
+		get, err := p.look(fields)
+		if err != nil {
+			return nil, nil, err
+		}
+		gets = append(gets, get)
 	}
 	for _, c := range sel.Where {
 		if err := p.condition(c); err != nil {
-			return fmt.Errorf("condition on %s: %w", c.Field, err)
+			return nil, nil, fmt.Errorf("condition on %s: %w", c.Field, err)
 		}
 	}
-	if p.nothing {
-		return nil
+	return p, gets, nil
+}
+
+// rowsOf answers a selection on one connection until yield returns false.
+func rowsOf(ctx context.Context, q querier, sel core.Select, inOrder bool, yield func([]core.Value) bool) error {
+	p, gets, err := planRows(ctx, q, sel)
+	if err != nil || p.nothing {
+		return err
 	}
+	p.inOrder = inOrder
 	if err := p.loadShared(); err != nil {
 		return err
 	}
 	text, args := p.sql()
-	rows, err := q.QueryContext(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	cells := make([]any, len(p.cells))
-	dest := make([]any, len(cells))
-	for i := range cells {
-		dest[i] = &cells[i]
-	}
 	out := make([]core.Value, len(gets))
-next:
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
+	return eachCells(ctx, q, text, args, func(cells []any) bool {
 		for _, pass := range p.filters {
 			if !pass(cells) {
-				continue next
+				return true
 			}
 		}
 		for i, get := range gets {
 			out[i] = get(cells)
 		}
-		if !yield(out) {
-			return nil
-		}
-	}
-	return rows.Err()
+		return yield(out)
+	})
 }
 
 // getter reads one field from the cells of a row.
@@ -108,6 +105,8 @@ type rowPlan struct {
 
 	setups    sharedTable // by setup id
 	workloads sharedTable
+	points    sharedTable
+	contexts  sharedTable
 	knobs     knobTable
 	verdicts  verdictTable
 	files     map[int64]string // of sources, by id; nil when not asked for
@@ -120,6 +119,8 @@ type rowPlan struct {
 	args       []any
 	filters    []func(cells []any) bool
 	nothing    bool // no row can pass
+	inOrder    bool // of their numbers
+	few        bool // the conditions pick few trials
 }
 
 // cell returns the position of an SQL expression among a row's cells.
@@ -154,16 +155,21 @@ func (p *rowPlan) sql() (string, []any) {
 	if len(conds) > 0 {
 		text += " WHERE " + strings.Join(conds, " AND ")
 	}
-	return text + " ORDER BY t.number", args
+	if p.inOrder {
+		text += " ORDER BY t.number"
+	}
+	return text, args
 }
 
 // loadShared reads what is looked up in Go, once all fields are known.
 func (p *rowPlan) loadShared() error {
-	if err := p.setups.load(p.ctx, p.q, "setup s JOIN config c ON c.id = s.config", "s.id"); err != nil {
-		return fmt.Errorf("setups: %w", err)
-	}
-	if err := p.workloads.load(p.ctx, p.q, "workload w", "w.id"); err != nil {
-		return fmt.Errorf("workloads: %w", err)
+	for _, t := range []struct {
+		*sharedTable
+		of shared
+	}{{&p.setups, setupTable}, {&p.workloads, workloadTable}, {&p.points, pointTable}, {&p.contexts, contextTable}} {
+		if err := t.load(p.ctx, p.q, t.of, p); err != nil {
+			return err
+		}
 	}
 	if err := p.knobs.load(p.ctx, p.q); err != nil {
 		return fmt.Errorf("knobs: %w", err)
@@ -181,58 +187,6 @@ func (p *rowPlan) loadShared() error {
 		return eachRow(rows, []any{&id, &file}, func() error { p.files[id] = file; return nil })
 	}
 	return nil
-}
-
-// sharedTable holds some columns of a small table by row id.
-type sharedTable struct {
-	exprs []string
-	types []core.Type
-	vals  []core.Value // len(exprs) to a row
-}
-
-// column returns the position of an expression.
-func (s *sharedTable) column(expr string, t core.Type) int {
-	for i, e := range s.exprs {
-		if e == expr {
-			return i
-		}
-	}
-	s.exprs, s.types = append(s.exprs, expr), append(s.types, t)
-	return len(s.exprs) - 1
-}
-
-// at returns a column of the row that a cell names.
-func (s *sharedTable) at(id any, column int) core.Value {
-	i, _ := id.(int64)
-	if n := int(i)*len(s.exprs) + column; n < len(s.vals) {
-		return s.vals[n]
-	}
-	return core.Missing()
-}
-
-func (s *sharedTable) load(ctx context.Context, q querier, from, id string) error {
-	if len(s.exprs) == 0 {
-		return nil
-	}
-	rows, err := q.QueryContext(ctx, "SELECT "+id+", "+strings.Join(s.exprs, ", ")+" FROM "+from)
-	if err != nil {
-		return err
-	}
-	cells := make([]any, 1+len(s.exprs))
-	dest := make([]any, len(cells))
-	for i := range cells {
-		dest[i] = &cells[i]
-	}
-	return eachRow(rows, dest, func() error {
-		at := int(asInt(cells[0])) * len(s.exprs)
-		if need := at + len(s.exprs); need > len(s.vals) {
-			s.vals = append(s.vals, make([]core.Value, need-len(s.vals))...)
-		}
-		for i, t := range s.types {
-			s.vals[at+i] = typed(t, cells[1+i])
-		}
-		return nil
-	})
 }
 
 // typed turns a cell of a typed column into a value.

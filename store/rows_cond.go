@@ -37,6 +37,7 @@ func (p *rowPlan) condition(c core.Cond) error {
 		return nil
 	}
 	*conds, *args = append(*conds, text), append(*args, params...)
+	p.few = p.few || f.Name == "number" && c.Op != core.OpNe || f.Name == "id"
 	return nil
 }
 
@@ -59,10 +60,10 @@ func checkCond(c core.Cond) error {
 // A + before a column keeps SQLite from an index that would pick most of the
 // table row by row; only what picks few trials may use one.
 func (p *rowPlan) sqlPlace(f core.Field, c core.Cond) (expr string, conds *[]string, args *[]any) {
-	if expr, ok := setupColumns[f.Name]; ok {
+	if expr, ok := setupTable.columns[f.Name]; ok {
 		return expr, &p.setupConds, &p.setupArgs
 	}
-	if expr, ok := workloadColumns[f.Name]; ok {
+	if expr, ok := workloadTable.columns[f.Name]; ok {
 		return expr, &p.loadConds, &p.loadArgs
 	}
 	if !isTrialColumn[f.Name] || f.Type == core.TimeType {

@@ -12,28 +12,14 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// Where the fixed fields lie that are not columns of trial under their own
-// names. Both maps are never changed.
-var (
-	setupColumns = map[string]string{
-		"engine": "c.engine", "model": "c.model", "checkpoint": "c.checkpoint", "config": "c.hash",
-		"tp": "c.tp", "pp": "c.pp", "dp": "c.dp", "ep": "c.ep",
-		"engine_version": "s.engine_version", "image": "s.image", "gpu": "s.gpu", "gpus": "s.gpus", "nodes": "s.nodes",
-		"power_limit_w": "s.power_limit_w", "driver": "s.driver", "weight_dtype": "s.weight_dtype", "kv_dtype": "s.kv_dtype",
-		"spec_method": "s.spec_method", "tool": "s.tool", "tool_version": "s.tool_version", "simulated": "s.simulated", "setup": "s.hash",
+// isTrialColumn holds the fixed fields that are columns of trial. It is never changed.
+var isTrialColumn = func() map[string]bool {
+	set := map[string]bool{"number": true}
+	for _, c := range columns {
+		set[c.name] = true
 	}
-	workloadColumns = map[string]string{
-		"workload": "w.label", "dataset": "w.dataset", "input_len": "w.input_len", "output_len": "w.output_len",
-		"ignore_eos": "w.ignore_eos", "turns": "w.turns",
-	}
-	isTrialColumn = func() map[string]bool {
-		set := map[string]bool{"number": true}
-		for _, c := range columns {
-			set[c.name] = true
-		}
-		return set
-	}()
-)
+	return set
+}()
 
 // field plans how one field is read.
 func (p *rowPlan) field(name string) (getter, error) {
@@ -42,13 +28,14 @@ func (p *rowPlan) field(name string) (getter, error) {
 		return nil, core.CheckFieldName(name)
 	}
 	name = f.Name
-	if expr, ok := setupColumns[name]; ok {
-		id, column := p.cell("t.setup"), p.setups.column(expr, f.Type)
-		return func(cells []any) core.Value { return p.setups.at(cells[id], column) }, nil
-	}
-	if expr, ok := workloadColumns[name]; ok {
-		id, column := p.cell("t.workload"), p.workloads.column(expr, f.Type)
-		return func(cells []any) core.Value { return p.workloads.at(cells[id], column) }, nil
+	for _, in := range []struct {
+		table *sharedTable
+		of    shared
+	}{{&p.setups, setupTable}, {&p.workloads, workloadTable}, {&p.points, pointTable}, {&p.contexts, contextTable}} {
+		if expr, ok := in.of.columns[name]; ok {
+			id, column := p.cell(in.of.cell), in.table.column(expr, f.Type)
+			return func(cells []any) core.Value { return in.table.at(cells[id], column) }, nil
+		}
 	}
 	if base, ok := strings.CutSuffix(name, "_per_gpu"); ok && !strings.Contains(name, ".") {
 		return p.perGPU(base), nil

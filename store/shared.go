@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -175,6 +176,41 @@ func (w *writeTx) workload(l core.Workload) (int64, error) {
 			sum, l.Hash(), optText(l.Name), optText(l.Label()), optText(l.Dataset), optText(l.Path), optNumber(l.InputLen), optNumber(l.OutputLen),
 			optBool(l.IgnoreEOS), optNumber(l.Turns), optText(l.Endpoint), params)
 	})
+}
+
+// loadPoint returns the row of a trial's load, seed and duration aside.
+func (w *writeTx) loadPoint(t *core.Trial) (int64, error) {
+	l := t.Load
+	return w.alike("load_point", []string{"load", "concurrency", "request_rate", "burstiness", "num_prompts"},
+		optText(l.Label()), optNumber(l.Concurrency), optNumber(l.RequestRate), optNumber(l.Burstiness), optNumber(l.NumPrompts))
+}
+
+// context returns the row of what a trial was run for, where, and what came of it.
+func (w *writeTx) context(t *core.Trial) (int64, error) {
+	return w.alike("context", []string{"study", "role", "status", "host"},
+		optText(t.Study), optText(string(t.Role)), optText(string(t.Status)), optText(t.Host))
+}
+
+// alike returns the row of a table that has these values, of which some may be NULL,
+// or makes it.
+func (w *writeTx) alike(table string, columns []string, values ...any) (int64, error) {
+	key := table
+	for _, v := range values {
+		key += fmt.Sprintf(" %#v", v)
+	}
+	if id, ok := w.state.ids[key]; ok {
+		return id, nil
+	}
+	var id int64
+	found, err := w.find([]any{&id}, "SELECT id FROM "+table+" WHERE "+strings.Join(columns, " IS ? AND ")+" IS ?", values...)
+	if err == nil && !found {
+		id, err = w.insert("INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	w.state.ids[key] = id
+	return id, nil
 }
 
 // derivation returns the row of a set of formulas, nil for none.

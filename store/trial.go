@@ -205,8 +205,16 @@ func (w *writeTx) put(t *core.Trial, s stored) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	point, err := w.loadPoint(t)
+	if err != nil {
+		return 0, err
+	}
+	context, err := w.context(t)
+	if err != nil {
+		return 0, err
+	}
 	args := make([]any, 0, len(columnNames)+1)
-	args = append(args, setup, workload, launch, derivation, fingerprint(t), verdict)
+	args = append(args, setup, workload, launch, derivation, fingerprint(t), verdict, point, context)
 	for _, c := range columns {
 		args = append(args, c.get(t))
 	}

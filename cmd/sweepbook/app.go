@@ -141,6 +141,8 @@ func (a *app) root() *cli.Command {
 	return a.command(&cli.Command{
 		Name:  "sweepbook",
 		Usage: "launch, measure, record and question LLM serving",
+		// "sweepbook completion bash" prints what a shell has to read.
+		EnableShellCompletion: true,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "db", Usage: "history `FILE`; default $SWEEPBOOK_DB, then the nearest .sweepbook/history.db"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table, json, ndjson, csv or md"},
@@ -148,7 +150,7 @@ func (a *app) root() *cli.Command {
 		},
 		Commands: []*cli.Command{
 			a.runCommand(), a.planCommand(), a.benchCommand(), a.recordCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
-			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
+			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.whyCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.prefetchCommand(), a.whereCommand(), a.versionCommand(),
 		},

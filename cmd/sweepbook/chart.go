@@ -69,7 +69,7 @@ func (a *app) chartAction(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	defer db.Close()
-	answer, err := query.Run(ctx, db, text, query.Options{Now: a.now(), Marks: true})
+	answer, err := answerOf(ctx, db, text, query.Options{Now: a.now(), Marks: true})
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (a *app) aboutTrials(ctx context.Context, db *store.DB, answer *query.Answe
 		return nil
 	}
 	text := fmt.Sprintf("show number, simulated, setup, workload, load where number >= %d and number <= %d", first, last)
-	all, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+	all, err := answerOf(ctx, db, text, query.Options{Now: a.now()})
 	if err != nil {
 		return err
 	}

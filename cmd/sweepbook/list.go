@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/query"
+	"github.com/sweepbook/sweepbook/store"
 )
 
 func (a *app) listCommand() *cli.Command {
@@ -18,7 +21,7 @@ func (a *app) listCommand() *cli.Command {
 		ArgsUsage: "[CONDITION]",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "studies", Usage: "one line a study"},
-			&cli.IntFlag{Name: "limit", Usage: "at most `N` rows; 0 is all"},
+			&cli.IntFlag{Name: "limit", Value: 100, Usage: "the last `N` trials; 0 is all"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := checkFormat(cmd); err != nil {
@@ -37,18 +40,68 @@ func (a *app) listCommand() *cli.Command {
 			if cmd.Args().Present() {
 				text += " where " + strings.Join(cmd.Args().Slice(), " ")
 			}
-			if cmd.Bool("studies") {
+			limit := cmd.Int("limit")
+			switch {
+			case cmd.Bool("studies"):
 				text += " by study"
-			} else if text += " order by number"; cmd.Int("limit") > 0 {
-				text += fmt.Sprintf(" limit %d", cmd.Int("limit"))
+			case limit < 0:
+				return usagef("list: --limit %d: want a number of trials, or 0 for all", limit)
+			case limit > 0:
+				text += fmt.Sprintf(" order by number desc limit %d", limit)
+			default:
+				text += " order by number"
 			}
-			answer, err := query.Run(ctx, db, text, query.Options{Now: a.now()})
+			var answer *query.Answer
+			all := 0
+			err = db.Snapshot(ctx, func(r *store.Reading) error {
+				var src query.Source = r
+				if limit > 0 && !cmd.Bool("studies") && !cmd.Args().Present() {
+					// Without a condition the last trials are known by their numbers.
+					if src, err = lastOf(ctx, r, limit); err != nil {
+						return err
+					}
+				}
+				if answer, err = query.Run(ctx, src, text, query.Options{Now: a.now()}); err != nil {
+					return err
+				}
+				all = answer.Considered
+				if src != query.Source(r) {
+					h, err := r.History(ctx)
+					all = h.Trials
+					return err
+				}
+				return nil
+			})
 			if err != nil {
 				return err
+			}
+			if limit > 0 && !cmd.Bool("studies") {
+				slices.Reverse(answer.Rows)
+				if n := len(answer.Rows); n == limit && all > n {
+					a.say("the last %d of %d trials; --limit 0 lists all", n, all)
+				}
 			}
 			return a.table(cmd, table{answer.Columns, answer.Rows})
 		},
 	})
+}
+
+// lastOf is the history without all but its last n trials.
+func lastOf(ctx context.Context, r *store.Reading, n int) (query.Source, error) {
+	first, err := r.NumberFromEnd(ctx, n)
+	return since{r, first}, err
+}
+
+// since is a history from one number on.
+type since struct {
+	query.Source
+	number int64
+}
+
+func (s since) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value, error] {
+	from := core.Cond{Field: "number", Op: core.OpGe, Values: []core.Value{core.Number(float64(s.number))}}
+	sel.Where = append(slices.Clone(sel.Where), from)
+	return s.Source.Rows(ctx, sel)
 }
 
 func (a *app) fieldsCommand() *cli.Command {

@@ -43,7 +43,7 @@ var allRules = gatherRules()
 
 func gatherRules() []Rule {
 	var all []Rule
-	for _, family := range []func() []Rule{arithmeticRules, orderRules, timestampRules, peakRules, queueingRules, lengthRules,
+	for _, family := range []func() []Rule{arithmeticRules, orderRules, timestampRules, peakRules, queueingRules, clientRules, lengthRules,
 		limitRules, candidateRules, attributionRules, repeatRules, conditionRules, comparisonRules, changeRules} {
 		all = append(all, family()...)
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,8 @@ type client struct {
 	host    string // host:port
 	req     core.BenchmarkRequest
 	clock   func() time.Duration // since the start of the phase
+	lobby   *lobby
+	offset  time.Duration // of the start of the phase on the clock of the lobby
 	pulse   *pulse
 	self    *self
 	buffers *sync.Pool
@@ -68,7 +71,7 @@ func newTransport(l *lobby) *http.Transport {
 }
 
 // newClient starts a phase now.
-func newClient(req core.BenchmarkRequest, ep endpoint, transport *http.Transport) (*client, error) {
+func newClient(req core.BenchmarkRequest, ep endpoint, transport *http.Transport, l *lobby) (*client, error) {
 	u, err := url.Parse(req.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("benchmark: base URL: %w: %q is not http://host:port", core.ErrInvalid, req.BaseURL)
@@ -79,7 +82,7 @@ func newClient(req core.BenchmarkRequest, ep endpoint, transport *http.Transport
 	}
 	c := &client{
 		url: address(req.BaseURL, ep), host: net.JoinHostPort(u.Hostname(), port),
-		req: req,
+		req: req, lobby: l,
 		http: &http.Client{
 			Transport: transport,
 			// A redirect would be measured as part of the answer; it is a wrong address.
@@ -96,8 +99,9 @@ func newClient(req core.BenchmarkRequest, ep endpoint, transport *http.Transport
 func (c *client) start() {
 	start := time.Now()
 	c.clock = func() time.Duration { return time.Since(start) }
+	c.offset = start.Sub(c.lobby.began)
 	c.pulse = &pulse{clock: c.clock}
-	c.self = newSelf()
+	c.self = newSelf(&c.lobby.delays)
 }
 
 // send asks one request and times its answer. due is NoTime where the request is
@@ -147,7 +151,14 @@ func (c *client) send(ctx context.Context, j job, due time.Duration, a *answer) 
 // and counts. An answer that is not whole and good is an error.
 func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j job, idle *idleWatch, s *core.Sample, a *answer) error {
 	s.Sent = c.clock()
-	connected := func(httptrace.GotConnInfo) { c.self.connect(c.clock() - s.Sent) }
+	asked := s.Sent
+	var on *wire
+	connected := func(info httptrace.GotConnInfo) {
+		c.self.connect(c.clock() - asked)
+		if on = wireOf(info.Conn); on != nil {
+			on.writes.Store(info.Reused || on.ahead)
+		}
+	}
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: connected}),
 		http.MethodPost, c.url, bytes.NewReader(j.body))
 	if err != nil {
@@ -157,10 +168,23 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := c.http.Do(req)
+	if on != nil {
+		// Building the request and the way through net/http are the client's own time.
+		// Where a connection had to be opened first, the request was sent when it began
+		// to wait for it: a server that is slow to accept is slow.
+		s.Sent = max(s.Sent, time.Duration(on.written.Load())-c.offset)
+	}
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
+	// Whether a server stands still is asked of when its bytes were read: while this
+	// process gets no CPU, more may have come than it knows.
+	arrived, seen := c.clock, c.clock
+	if on != nil {
+		arrived = func() time.Duration { return time.Duration(on.read.Load()) - c.offset }
+		seen = func() time.Duration { return time.Duration(on.seen.Load()) - c.offset }
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return refusal(resp)
 	}
@@ -168,8 +192,8 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 		return trouble(classEncoding, fmt.Errorf("the answer is compressed (%s): moments of its chunks would be those of blocks", oneLine(coding)))
 	}
 	buffer := c.buffers.Get().(*[]byte)
-	stream := newEvents(resp.Body, *buffer, c.clock)
-	stream.moved = idle.moved
+	stream := newEvents(resp.Body, *buffer, arrived)
+	stream.moved = func(time.Duration) { idle.moved(seen()) }
 	defer func() {
 		if len(stream.buffer) <= 4*readBuffer {
 			c.buffers.Put(&stream.buffer)
@@ -180,15 +204,15 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 		return err
 	}
 	if !streamed {
-		err := readWhole(io.MultiReader(bytes.NewReader(stream.buffer[stream.from:stream.to]), resp.Body), c.clock, s, a)
+		err := readWhole(io.MultiReader(bytes.NewReader(stream.buffer[stream.from:stream.to]), resp.Body), arrived, s, a)
 		if err == nil {
-			idle.moved(s.End) // what the other requests wait behind has moved
-			idle.token(s.End)
+			idle.moved(seen()) // what the other requests wait behind has moved
+			idle.token(seen())
 		}
 		return err
 	}
 	s.Chunks = c.moments.borrow()
-	if err := readStream(stream, s, a, idle.token); err != nil {
+	if err := readStream(stream, s, a, func(time.Duration) { idle.token(seen()) }); err != nil {
 		return err
 	}
 	// Reading on to the end of the body lets the connection be used again. It is
@@ -198,6 +222,15 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	defer guard.Stop()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxErrBody))
 	return nil
+}
+
+// wireOf gives the connection of a request, below TLS.
+func wireOf(conn net.Conn) *wire {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	w, _ := conn.(*wire)
+	return w
 }
 
 // refusal reads an answer of another status than success. It is never asked again:

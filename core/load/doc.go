@@ -7,6 +7,7 @@
 //	NewPrompts              what is asked; a pure function of workload, seed and position
 //	Tokenizer, Counter      how long a prompt is, by the model's own vocabulary or the server
 //	client                  one streamed request -> one core.Sample
+//	wire                    when its bytes moved, by the kernel's word
 //	conversation            the turns of one conversation, one after the other
 //	drive                   starts requests as the schedule and the limit of requests in flight allow
 //	Ruler.Run, Run          warm-up, the measured window, samples handed on in batches, one summary

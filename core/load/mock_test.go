@@ -47,13 +47,19 @@ type mockPace struct {
 	Gap   time.Duration // between chunks; 0 writes as fast as it can
 }
 
-// mockLog is when the chunks of each request were written, in nanoseconds since
-// 1970, by the number that its prompt gives; requests without one, as other tools
-// send them, get -1, -2, … in the order in which they came.
+// mockLog is what became of each request, by the number that its prompt gives;
+// requests without one get -1, -2, … in the order in which they came.
 type mockLog struct {
 	mu      sync.Mutex
-	wrote   map[int][]int64
+	served  map[int]served
 	unnamed int
+}
+
+// served is when a request had been read and when its chunks were written, in
+// nanoseconds since 1970.
+type served struct {
+	Read  int64
+	Wrote []int64
 }
 
 var (
@@ -72,7 +78,7 @@ func serveMock() {
 	if err != nil {
 		panic(err)
 	}
-	log := &mockLog{wrote: map[int][]int64{}}
+	log := &mockLog{served: map[int]served{}}
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -107,7 +113,7 @@ func (l *mockLog) serve(conn net.Conn, pace mockPace) {
 		}
 		if strings.HasPrefix(path, "GET /log") {
 			l.mu.Lock()
-			data, _ := json.Marshal(l.wrote)
+			data, _ := json.Marshal(l.served)
 			l.mu.Unlock()
 			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(data), data)
 			continue
@@ -159,7 +165,7 @@ func (l *mockLog) answer(conn net.Conn, body []byte, pace mockPace, start time.T
 	last := fmt.Sprintf("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":8,\"completion_tokens\":%d}}\n\ndata: [DONE]\n\n", n)
 	// Logged before the end is written: who has read the end may ask for the log.
 	l.mu.Lock()
-	l.wrote[number] = wrote
+	l.served[number] = served{start.UnixNano(), wrote}
 	l.mu.Unlock()
 	_, err = fmt.Fprintf(conn, "%x\r\n%s\r\n0\r\n\r\n", len(last), last)
 	return err == nil
@@ -224,7 +230,9 @@ type clientResult struct {
 	Wall     float64
 	PeakKiB  int // resident memory of the process
 	Failed   int
-	TTFT     []float64 // ms: from the server's write to the moment in the sample
+	Late     []float64 // ms: from the server's write to the moment of the first chunk
+	TTFT     []float64 // ms: how far the TTFT is from that of the server, read to written
+	Means    []float64 // ms: how far the mean gap of a request is from that of the server's writes
 	Gaps     []float64 // ms: how far the gaps are from those of the server's writes
 	Extra    map[string]core.Value
 	CPUShare float64
@@ -318,13 +326,17 @@ func rulerClient(task clientTask) (r clientResult) {
 	}
 	log := readLog(task.Address)
 	for _, a := range s.samples {
-		wrote := log[a.Index]
+		wrote := log[a.Index].Wrote
 		if len(wrote) != len(a.Chunks) || len(wrote) == 0 {
 			r.Failed++
 			continue
 		}
 		ms := func(ns int64) float64 { return float64(ns) / 1e6 }
-		r.TTFT = append(r.TTFT, ms(s.start.Add(a.First).UnixNano()-wrote[0]))
+		r.Late = append(r.Late, ms(s.start.Add(a.First).UnixNano()-wrote[0]))
+		r.TTFT = append(r.TTFT, ms(int64(a.First-a.Sent)-(wrote[0]-log[a.Index].Read)))
+		if n := len(wrote) - 1; n > 0 {
+			r.Means = append(r.Means, ms(int64(a.Chunks[n]-a.Chunks[0])-(wrote[n]-wrote[0]))/float64(n))
+		}
 		for i := 1; i < len(wrote); i++ {
 			r.Gaps = append(r.Gaps, ms(int64(a.Chunks[i]-a.Chunks[i-1])-(wrote[i]-wrote[i-1])))
 		}
@@ -332,7 +344,7 @@ func rulerClient(task clientTask) (r clientResult) {
 	return r
 }
 
-func readLog(address string) map[int][]int64 {
+func readLog(address string) map[int]served {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		panic(err)
@@ -345,7 +357,7 @@ func readLog(address string) map[int][]int64 {
 			panic(err)
 		}
 	}
-	var log map[int][]int64
+	var log map[int]served
 	if err := json.NewDecoder(in).Decode(&log); err != nil {
 		panic(err)
 	}

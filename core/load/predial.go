@@ -12,6 +12,8 @@ import (
 // machine. A connection that is asked for when none is left is opened then.
 type lobby struct {
 	dialer net.Dialer
+	began  time.Time // what its connections count moments from
+	delays delays
 
 	mu      sync.Mutex
 	address string
@@ -40,7 +42,7 @@ func (l *lobby) fill(ctx context.Context, address string, n int) {
 			break
 		}
 		all.Go(func() {
-			conn, err := l.dialer.DialContext(ctx, "tcp", address)
+			conn, err := l.dialWire(ctx, "tcp", address, true)
 			<-doors
 			if err != nil {
 				cancel() // the others would fail too
@@ -64,7 +66,7 @@ func (l *lobby) dial(ctx context.Context, network, address string) (net.Conn, er
 		return conn, nil
 	}
 	l.mu.Unlock()
-	return l.dialer.DialContext(ctx, network, address)
+	return l.dialWire(ctx, network, address, false)
 }
 
 // close closes what nobody took.

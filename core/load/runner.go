@@ -64,11 +64,11 @@ func (r Ruler) Run(ctx context.Context, req core.BenchmarkRequest, sink core.Sin
 		return err
 	}
 	ask.count = p.count
-	connections := &lobby{dialer: net.Dialer{KeepAlive: 30 * time.Second}}
+	connections := &lobby{dialer: net.Dialer{KeepAlive: 30 * time.Second}, began: time.Now()}
 	defer connections.close()
 	transport := newTransport(connections)
 	defer transport.CloseIdleConnections()
-	c, err := newClient(req, ask.endpoint, transport)
+	c, err := newClient(req, ask.endpoint, transport, connections)
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,13 @@ type self struct {
 	wall  time.Time
 	cpu   time.Duration
 	sched *metrics.Float64Histogram
+	reads *delays
 }
 
-func newSelf() *self {
+func newSelf(reads *delays) *self {
 	cpu, _ := processCPU()
-	return &self{wall: time.Now(), cpu: cpu, sched: schedLatencies()}
+	reads.reset()
+	return &self{wall: time.Now(), cpu: cpu, sched: schedLatencies(), reads: reads}
 }
 
 // lag tells how long after it could have been sent a request was sent: after its
@@ -72,6 +74,7 @@ const LagAllowance = time.Millisecond
 //	client_late_share    share of the requests sent more than 1 ms late
 //	client_cpu_share     CPU time of this process / (wall time × CPUs it may use)
 //	client_sched_p99_ms  p99 of the time from when a goroutine could run until it did
+//	client_read_lag_p99_ms  p99 of how long bytes of an answer waited until they were read, where the kernel tells
 //	connect_p99_ms       p99 of the wait for a connection
 //	degenerate_share     share of the answers, of those long enough to tell, whose end is a loop
 //	mean_ttfo_ms …       time to the first token that is not reasoning, where reasoning came before
@@ -108,6 +111,8 @@ func (s *self) summary() map[string]core.Value {
 	}
 	v, ok = histogramDelta(s.sched, schedLatencies(), 0.99)
 	set("client_sched_p99_ms", v*1e3, ok)
+	wait, ok := s.reads.quantile(0.99)
+	set("client_read_lag_p99_ms", wait.Seconds()*1e3, ok)
 	set("degenerate_share", float64(s.loops)/float64(s.judged), s.judged > 0)
 	slices.Sort(s.ttfos)
 	v, ok = stats.Mean(s.ttfos)

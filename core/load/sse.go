@@ -32,8 +32,9 @@ type event struct {
 // line out are understood.
 //
 // The clock is read once for each read that brought bytes, before they are
-// looked at, so that the ruler's own work is not in the moments. Chunks that came
-// together have one moment.
+// looked at, so that the ruler's own work is not in the moments; the client's
+// clock tells when the bytes came in (see wire). Chunks that came together have
+// one moment.
 //
 // Note: a lone CR as line end, which the standard allows, is not one here. No
 // engine writes it, and waiting for the LF that may follow would delay moments.

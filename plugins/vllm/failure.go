@@ -10,6 +10,7 @@ func signatures() []serving.Signature {
 	says, wraps := serving.Says, serving.Wraps
 	return []serving.Signature{
 		says(2, core.GPUDirty, "Free memory on device", "on startup is less than desired GPU memory utilization"),
+		says(0, core.HostResources, "Available memory on node", "on startup is less than desired CPU memory utilization"),
 		says(3, core.OOMKV, "No available memory for the cache blocks"),
 		says(3, core.OOMKV, "Available KV cache memory: -").OrRemark(),
 		says(4, core.OOMKV, "To serve at least one request with the model", "KV cache is needed"),

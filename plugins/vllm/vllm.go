@@ -62,7 +62,7 @@ var (
 	batchedTokens = regexp.MustCompile(`max_num_batched_tokens\s*=\s*(\d+)`)
 	// Of max_num_seqs only the log of VLLM_LOGGING_LEVEL=DEBUG tells the default.
 	defaulted   = regexp.MustCompile(`Defaulting (max_num_seqs|max_num_batched_tokens) to (\d+)`)
-	cacheTokens = regexp.MustCompile(`GPU KV cache size: ([0-9,]+) tokens`)
+	cacheTokens = regexp.MustCompile(`[GC]PU KV cache size: ([0-9,]+) tokens`)
 	// "Using FLASH_ATTN attention backend out of potential backends: …" in newer versions.
 	attention    = regexp.MustCompile(`Using (?:AttentionBackendEnum\.)?([A-Z][A-Z0-9_]+)(?: attention)? backend|Using (Flash Attention|FlashInfer|Triton|FlashMLA|XFormers) backend on V1`)
 	largestGraph = regexp.MustCompile(`["']max_cudagraph_capture_size["']: (\d+)`)
@@ -121,11 +121,13 @@ func read(line string, r *serving.Report) {
 		r.Set("attention_backend", core.String(backendName(m[1], m[2])))
 	}
 	switch {
-	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"):
+	// On a CPU the first of these lines is that of the warm-up, or of the cache.
+	case strings.Contains(line, "Model loading took"), strings.Contains(line, "Loading model weights took"),
+		strings.Contains(line, "Warming up model for the compilation"), strings.Contains(line, "GiB for KV cache on node"):
 		r.Loaded()
 	case strings.Contains(line, "Directly load the compiled graph"), strings.Contains(line, "Directly load AOT compilation"):
 		r.CompileCache(true)
-	case strings.Contains(line, "Compiling a graph for"):
+	case strings.Contains(line, "Compiling a graph for"), strings.Contains(line, "saved AOT compiled function to"):
 		r.CompileCache(false)
 	}
 }

@@ -1,6 +1,10 @@
 CREATE INDEX assertion_trial ON assertion (trial);
 
+CREATE INDEX context_values ON context (study, role, status, host);
+
 CREATE INDEX finding_severe ON finding (trial) WHERE severity >= 3;
+
+CREATE INDEX load_point_values ON load_point (load, concurrency, request_rate, burstiness, num_prompts);
 
 CREATE INDEX source_record ON source (file, position);
 
@@ -11,6 +15,13 @@ CREATE INDEX tombstone_fingerprint ON tombstone (fingerprint) WHERE fingerprint 
 CREATE INDEX trial_fingerprint ON trial (fingerprint, duration_s) WHERE fingerprint IS NOT NULL;
 
 CREATE INDEX trial_launch ON trial (launch) WHERE launch IS NOT NULL;
+
+CREATE INDEX trial_reading ON trial (
+    setup, workload, load_point, context, launch, verdict, started_at, findings, asserted,
+    success_rate, requested, completed, incomplete, total_tps, output_tps, input_tps, duration_tps, rps, goodput_rps,
+    mean_ttft_ms, median_ttft_ms, p99_ttft_ms, mean_tpot_ms, median_tpot_ms, p99_tpot_ms, p99_itl_ms, mean_e2el_ms, p99_e2el_ms,
+    joules_per_output_token, usd_per_mtok_output
+);
 
 CREATE INDEX trial_status ON trial (status);
 
@@ -51,6 +62,14 @@ CREATE TABLE config (
     knobs         INTEGER REFERENCES knobset (id),
     env           TEXT, -- JSON object
     tp REAL, pp REAL, dp REAL, ep REAL
+) STRICT;
+
+CREATE TABLE context (
+    id     INTEGER PRIMARY KEY,
+    study  TEXT,
+    role   TEXT,
+    status TEXT NOT NULL,
+    host   TEXT
 ) STRICT;
 
 CREATE TABLE derivation (
@@ -106,6 +125,15 @@ CREATE TABLE launch (
     failure       TEXT,
     failure_text  TEXT,
     log           TEXT
+) STRICT;
+
+CREATE TABLE load_point (
+    id           INTEGER PRIMARY KEY,
+    load         TEXT,
+    concurrency  REAL,
+    request_rate REAL,
+    burstiness   REAL,
+    num_prompts  REAL
 ) STRICT;
 
 CREATE TABLE meta (
@@ -237,7 +265,7 @@ CREATE TABLE trial (
     energy_j REAL, joules_per_output_token REAL, sm_clock_mhz REAL, peak_memory_mib REAL, accept_len REAL,
     accept_rate REAL, kv_cache_peak REAL, prefix_hit_rate REAL, preemptions REAL, usd_per_mtok_output REAL,
     usd_per_mtok_total REAL, mbu REAL, mfu REAL
-) STRICT;
+, load_point INTEGER REFERENCES load_point (id), context INTEGER REFERENCES context (id)) STRICT;
 
 CREATE TABLE value (
     trial INTEGER NOT NULL REFERENCES trial (number) ON DELETE CASCADE,
@@ -269,8 +297,29 @@ CREATE TABLE workload (
     params     INTEGER REFERENCES knobset (id)
 ) STRICT;
 
+CREATE TRIGGER trial_context AFTER UPDATE OF study, role, status, host ON trial
+WHEN NEW.context IS OLD.context AND (NEW.study IS NOT OLD.study OR NEW.role IS NOT OLD.role OR NEW.status IS NOT OLD.status OR NEW.host IS NOT OLD.host)
+BEGIN
+    INSERT INTO context (study, role, status, host) SELECT NEW.study, NEW.role, NEW.status, NEW.host
+    WHERE NOT EXISTS (SELECT 1 FROM context c WHERE c.study IS NEW.study AND c.role IS NEW.role AND c.status IS NEW.status AND c.host IS NEW.host);
+    UPDATE trial SET context = (SELECT c.id FROM context c WHERE c.study IS NEW.study AND c.role IS NEW.role
+        AND c.status IS NEW.status AND c.host IS NEW.host) WHERE number = NEW.number;
+END;
+
 CREATE TRIGGER trial_counted AFTER INSERT ON trial BEGIN
     UPDATE meta SET value = value + 1 WHERE key = 'trials';
+END;
+
+CREATE TRIGGER trial_load_point AFTER UPDATE OF load, concurrency, request_rate, burstiness, num_prompts ON trial
+WHEN NEW.load_point IS OLD.load_point AND (NEW.load IS NOT OLD.load OR NEW.concurrency IS NOT OLD.concurrency
+    OR NEW.request_rate IS NOT OLD.request_rate OR NEW.burstiness IS NOT OLD.burstiness OR NEW.num_prompts IS NOT OLD.num_prompts)
+BEGIN
+    INSERT INTO load_point (load, concurrency, request_rate, burstiness, num_prompts)
+    SELECT NEW.load, NEW.concurrency, NEW.request_rate, NEW.burstiness, NEW.num_prompts
+    WHERE NOT EXISTS (SELECT 1 FROM load_point p WHERE p.load IS NEW.load AND p.concurrency IS NEW.concurrency
+        AND p.request_rate IS NEW.request_rate AND p.burstiness IS NEW.burstiness AND p.num_prompts IS NEW.num_prompts);
+    UPDATE trial SET load_point = (SELECT p.id FROM load_point p WHERE p.load IS NEW.load AND p.concurrency IS NEW.concurrency
+        AND p.request_rate IS NEW.request_rate AND p.burstiness IS NEW.burstiness AND p.num_prompts IS NEW.num_prompts) WHERE number = NEW.number;
 END;
 
 CREATE TRIGGER trial_uncounted AFTER DELETE ON trial BEGIN
