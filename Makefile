@@ -2,6 +2,8 @@
 export CGO_ENABLED ?= 0
 GO ?= go
 GOLANGCI ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BUF ?= github.com/bufbuild/buf/cmd/buf@v1.75.0
+BASE ?= origin/main
 DEMO ?= demo
 FUZZTIME ?= 10s
 KILLS ?= 200
@@ -11,7 +13,7 @@ BENCH_HISTORY ?= bench/history.db
 BENCH_TRIALS ?= 1000000
 N ?= 100000
 
-.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real clean
+.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +62,15 @@ fuzz: ## every fuzz target for a short while
 
 generate: ## rewrite the code that comes from plugins/proto/engine.proto
 	$(GO) generate ./plugins/proto
+
+proto-lint: ## lint engine.proto, and refuse what would break the plugins of BASE=origin/main
+	cd plugins/proto && $(GO) run $(BUF) lint && $(GO) run $(BUF) breaking --against '../../.git#ref=$(BASE),subdir=plugins/proto'
+
+plugin-conform: ## hold a plugin in any language to the conformance suite: PLUGIN=path
+	$(GO) test ./plugins -count 1 -run '^TestPluginConforms$$' -v -plugin "$(PLUGIN)"
+
+plugin-python: build ## a Python plugin from the scaffold to a measurement (needs pip)
+	plugins/scaffold/check-python.sh
 
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	selfExe    = "/proc/self/exe"
-	filePrefix = "sweepbook-engine-"
+	selfExe        = "/proc/self/exe"
+	filePrefix     = "sweepbook-engine-"
+	manifestSuffix = ".engine.yaml"
 )
 
 // ServeCommand is the hidden command of the sweepbook binary under which it is a
@@ -29,14 +30,19 @@ func Builtin(name string) (Spec, error) {
 	if err := checkName(name); err != nil {
 		return Spec{}, err
 	}
-	path := selfExe
-	if runtime.GOOS != "linux" {
-		var err error
-		if path, err = os.Executable(); err != nil {
-			return Spec{}, fmt.Errorf("engine %s: %w", name, err)
-		}
+	path, err := self()
+	if err != nil {
+		return Spec{}, fmt.Errorf("engine %s: %w", name, err)
 	}
 	return Spec{Name: name, Path: path, Args: []string{ServeCommand, name}}, nil
+}
+
+// self is this binary.
+func self() (string, error) {
+	if runtime.GOOS == "linux" {
+		return selfExe, nil
+	}
+	return os.Executable()
 }
 
 var engineName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
@@ -48,28 +54,41 @@ func checkName(name string) error {
 	return nil
 }
 
-// Discover finds the executables sweepbook-engine-NAME in the folders of a plugin
-// path, in its order; the first of a name wins and folders that do not exist are
-// passed over. What must not be run is left out and reported in the error, beside
-// the specs that are fine: names that are no engine names, and files that somebody
-// else could have written, because the file, its folder or a folder above can be
-// written by others.
+// Discover finds the executables sweepbook-engine-NAME and the manifests
+// NAME.engine.yaml in the folders of a plugin path, in its order; the first of a
+// name wins and folders that do not exist are passed over. What the folder's lock
+// pins carries its sum. What must not be run is left out and reported in the error,
+// beside the specs that are fine: names that are no engine names, a folder whose
+// lock cannot be read, and files that somebody else could have written, because the
+// file, its folder or a folder above can be written by others.
 func Discover(pluginPath []string) ([]Spec, error) {
 	var specs []Spec
 	var refused []error
-	found := map[string]bool{}
+	found := map[string]string{} // name -> file
 	for _, dir := range pluginPath {
 		entries, err := readPluginDir(dir)
 		if err != nil {
 			refused = append(refused, err)
+		}
+		if len(entries) == 0 {
+			continue
+		}
+		pinned, err := readLock(dir)
+		if err != nil {
+			refused = append(refused, err)
+			continue
 		}
 		for _, e := range entries {
 			spec, ok, err := candidate(dir, e.Name())
 			switch {
 			case err != nil:
 				refused = append(refused, fmt.Errorf("plugin %s: %w", filepath.Join(dir, e.Name()), err))
-			case ok && !found[spec.Name]:
-				found[spec.Name] = true
+			case ok && found[spec.Name] != "" && filepath.Dir(found[spec.Name]) == filepath.Clean(dir):
+				// Another folder may overrule; which of two in one folder is meant, nobody said.
+				refused = append(refused, fmt.Errorf("plugin %s: %w: engine %s is %s already: remove one", spec.File(), core.ErrConflict, spec.Name, found[spec.Name]))
+			case ok && found[spec.Name] == "":
+				found[spec.Name] = spec.File()
+				spec.SHA256 = pinned[e.Name()]
 				specs = append(specs, spec)
 			}
 		}
@@ -94,38 +113,72 @@ func readPluginDir(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// candidate judges one file of a plugin folder; ok is false for files that do not
+// engineOf is the engine that a file's name promises; "" for files that do not
 // mean to be plugins.
-func candidate(dir, file string) (spec Spec, ok bool, err error) {
+func engineOf(file string) string {
+	if name, ok := strings.CutSuffix(file, manifestSuffix); ok {
+		return name
+	}
 	name, ours := strings.CutPrefix(file, filePrefix)
 	if !ours {
-		return Spec{}, false, nil
+		return ""
 	}
 	if runtime.GOOS == "windows" {
 		name = strings.TrimSuffix(name, ".exe")
 	}
+	return name
+}
+
+// candidate judges one file of a plugin folder; ok is false for files that do not
+// mean to be plugins.
+func candidate(dir, file string) (spec Spec, ok bool, err error) {
+	if !strings.HasSuffix(file, manifestSuffix) && !strings.HasPrefix(file, filePrefix) {
+		return Spec{}, false, nil
+	}
+	name := engineOf(file)
 	if err := checkName(name); err != nil {
 		return Spec{}, false, err
 	}
-	// A link is followed first: what counts is who can write the file it leads to.
-	for _, path := range []string{filepath.Join(dir, file), dir} {
-		real, err := filepath.EvalSymlinks(path)
-		if err == nil {
-			err = onlyOurs(real)
-		}
-		if err != nil {
-			return Spec{}, false, err
-		}
-	}
 	path := filepath.Join(dir, file)
+	if err := trusted(path); err != nil {
+		return Spec{}, false, err
+	}
+	if err := trusted(dir); err != nil {
+		return Spec{}, false, err
+	}
+	if spec, err = specOf(dir, file, name); err != nil {
+		return Spec{}, false, err
+	}
 	stat, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return Spec{}, false, err
 	case !stat.Mode().IsRegular():
 		return Spec{}, false, fmt.Errorf("%w: not a file", core.ErrInvalid)
-	case runtime.GOOS != "windows" && stat.Mode()&0o111 == 0:
+	case spec.Manifest == "" && runtime.GOOS != "windows" && stat.Mode()&0o111 == 0:
 		return Spec{}, false, fmt.Errorf("%w: not executable: chmod +x it", core.ErrInvalid)
 	}
-	return Spec{Name: name, Path: path}, true, nil
+	return spec, true, nil
+}
+
+// trusted follows a link first: what counts is who can write the file it leads to.
+func trusted(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	return onlyOurs(real)
+}
+
+// specOf says how the plugin in a file is started: a manifest by this binary.
+func specOf(dir, file, name string) (Spec, error) {
+	path := filepath.Join(dir, file)
+	if !strings.HasSuffix(file, manifestSuffix) {
+		return Spec{Name: name, Path: path}, nil
+	}
+	program, err := self()
+	if err != nil {
+		return Spec{}, err
+	}
+	return Spec{Name: name, Path: program, Args: []string{ServeCommand, name}, Manifest: path}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -40,9 +41,43 @@ type Spec struct {
 	Name string   // of the engine; Info must say the same
 	Path string   // absolute path of the executable
 	Args []string // after the program's own name
-	// SHA256 pins the executable, 64 hexadecimal digits; empty only records it.
+	// Manifest is the file that describes the engine, where Path is a program that
+	// serves manifests: it is given a private copy and the name of the file.
+	Manifest string
+	// SHA256 pins the executable, or the manifest where there is one, 64 hexadecimal
+	// digits; empty only records it. What is pinned runs from a private copy.
 	SHA256   string
 	ExtraEnv []string // "NAME=value" for this plugin alone, secrets included
+}
+
+// File is what makes the engine what it is: its manifest, else its executable.
+func (s Spec) File() string {
+	if s.Manifest != "" {
+		return s.Manifest
+	}
+	return s.Path
+}
+
+// enclose copies what must not change into the plugin's private folder and gives
+// the spec that uses the copy.
+func (e executable) enclose(spec Spec, dir string) (Spec, error) {
+	if spec.Manifest == "" && spec.SHA256 == "" {
+		return spec, nil
+	}
+	mode := os.FileMode(0o500)
+	if spec.Manifest != "" {
+		mode = 0o400
+	}
+	private, err := e.copyTo(filepath.Join(dir, filepath.Base(spec.File())), mode)
+	if err != nil {
+		return spec, err
+	}
+	if spec.Manifest == "" {
+		spec.Path = private
+		return spec, nil
+	}
+	spec.Args = append(append([]string(nil), spec.Args...), private, spec.Manifest)
+	return spec, nil
 }
 
 // running is what a Client holds of the plugin's process.
@@ -61,7 +96,7 @@ type running struct {
 func (h *Host) Start(ctx context.Context, spec Spec) (*Client, error) {
 	c, err := h.start(ctx, spec)
 	if err != nil {
-		return nil, fmt.Errorf("engine %s: start plugin %s: %w", spec.Name, spec.Path, err)
+		return nil, fmt.Errorf("engine %s: start plugin %s: %w", spec.Name, spec.File(), err)
 	}
 	return c, nil
 }
@@ -70,18 +105,23 @@ func (h *Host) start(ctx context.Context, spec Spec) (*Client, error) {
 	if err := checkName(spec.Name); err != nil {
 		return nil, err
 	}
-	exe, err := openExecutable(spec.Path)
+	exe, err := openExecutable(spec.File())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = exe.file.Close() }() // only read
 	if spec.SHA256 != "" && !strings.EqualFold(spec.SHA256, exe.sha256) {
-		return nil, fmt.Errorf("%w: sha256 is %s, pinned is %s", ErrPinned, exe.sha256, spec.SHA256)
+		return nil, fmt.Errorf("%w: sha256 is %s, pinned is %s: if the change is meant, add the plugin again", ErrPinned, exe.sha256, spec.SHA256)
 	}
 	dir, err := privateDir()
 	if err != nil {
 		return nil, err
 	}
+	if spec, err = exe.enclose(spec, dir); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	exe.private = spec.Manifest != "" || spec.SHA256 != ""
 	r := &running{dir: dir, sha256: exe.sha256, killTimeout: orDefault(h.KillTimeout, 10*time.Second)}
 	config := h.config(spec, r)
 	r.client = goplugin.NewClient(config)
@@ -280,7 +320,7 @@ func (r *running) close(ctx context.Context) error {
 // Done is closed when the plugin's process has ended, whatever ended it.
 func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
-// SHA256 is the sum of the executable that was started, recorded with each trial;
+// SHA256 is the sum of the executable that was started, or of its manifest, recorded with each trial;
 // empty for a client without a process.
 func (c *Client) SHA256() string {
 	if c.plugin == nil {

@@ -149,6 +149,8 @@ func TestDiscover(t *testing.T) {
 	write(good, "sweepbook-engine-plain", 0o644)
 	write(good, "sweepbook-engine-shared", 0o777)
 	write(good, "README", 0o644)
+	write(good, "alpha.engine.yaml", 0o644)
+	write(good, "UP.engine.yaml", 0o644)
 	write(second, "sweepbook-engine-alpha", 0o755)
 	beta := write(second, "sweepbook-engine-beta.v2", 0o700)
 	if err := os.Mkdir(filepath.Join(good, "sweepbook-engine-folder"), 0o755); err != nil {
@@ -165,8 +167,12 @@ func TestDiscover(t *testing.T) {
 		t.Fatal(err)
 	}
 	specs, err := Discover([]string{good, "", second, open, filepath.Join(good, "missing"), "relative"})
+	program, perr := self()
+	if perr != nil {
+		t.Fatal(perr)
+	}
 	want := []Spec{
-		{Name: "alpha", Path: filepath.Join(good, "sweepbook-engine-alpha")},
+		{Name: "alpha", Path: program, Args: []string{"engine-serve", "alpha"}, Manifest: filepath.Join(good, "alpha.engine.yaml")},
 		{Name: "fine", Path: filepath.Join(good, "sweepbook-engine-fine")},
 		{Name: "beta.v2", Path: beta},
 	}
@@ -175,7 +181,8 @@ func TestDiscover(t *testing.T) {
 	}
 	for _, refused := range []string{
 		`engine name "UPPER"`, `engine name ""`, "engine-plain: invalid: not executable", "engine-shared: invalid", "engine-folder: invalid: not a file",
-		"sweepbook-engine-link: invalid: " + open, "engine-loose: invalid: " + open, `plugin path "relative"`,
+		"sweepbook-engine-link: invalid: " + open, "engine-loose: invalid: " + open, `plugin path "relative"`, `engine name "UP"`,
+		"sweepbook-engine-alpha: conflict: engine alpha is " + filepath.Join(good, "alpha.engine.yaml") + " already",
 	} {
 		if err == nil || !strings.Contains(err.Error(), refused) {
 			t.Errorf("the error lacks %q: %v", refused, err)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
@@ -102,7 +104,7 @@ func (p *process) begin() error {
 		return errors.New("given up before the start")
 	}
 	if err := p.cmd.Start(); err != nil {
-		return err
+		return notStarted(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,6 +113,19 @@ func (p *process) begin() error {
 		killGroup(p.cmd.Process)
 	}
 	return nil
+}
+
+// ErrNotExecutable says that the system cannot run the file at all.
+var ErrNotExecutable = errors.New("not executable here")
+
+func notStarted(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%w: it was built for another system or processor, or is a script without #! in its first line: %w", ErrNotExecutable, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: it is not executable, or lies on a file system that is mounted noexec (a pinned plugin is copied to the folder for temporary files: set TMPDIR to another): %w", ErrNotExecutable, err)
+	}
+	return err
 }
 
 // readStdout passes the first line on if it is a handshake and logs the rest.

@@ -36,12 +36,14 @@ var rules = map[string][]string{
 	"plugins/vllm":        {"core", "plugins/serving"},
 	"plugins/sglang":      {"core", "plugins/serving"},
 	"plugins/trtllm":      {"core", "plugins/serving"},
+	"plugins/manifest":    {"core", "plugins/serving", "github.com/goccy/go-yaml"},
+	"plugins/scaffold":    {"core", "plugins/proto"},
 	"plugins/sim":         {"core", "core/load", "plugins/serving"},
 	// Fake servers for the adapters' tests.
 	"plugins/serving/servingtest": {"core", "plugins/serving", "github.com/google/go-cmp"},
 	"examples":                    nil,
 	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/stats", "core/study", "core/tool", "examples",
-		"plugins", "plugins/gpu", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
+		"plugins", "plugins/gpu", "plugins/manifest", "plugins/scaffold", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
 		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/plugins"
+	"github.com/sweepbook/sweepbook/plugins/manifest"
 	"github.com/sweepbook/sweepbook/plugins/sglang"
 	"github.com/sweepbook/sweepbook/plugins/sim"
 	"github.com/sweepbook/sweepbook/plugins/trtllm"
@@ -34,6 +35,8 @@ func (a *app) enginesCommand() *cli.Command {
 				},
 				Action: a.checkEngineAction,
 			}),
+			a.addEngineCommand(),
+			a.newEngineCommand(),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
@@ -41,16 +44,16 @@ func (a *app) enginesCommand() *cli.Command {
 			}
 			var rows [][]string
 			for _, name := range builtins() {
-				rows = append(rows, []string{name, "built in", ""})
+				rows = append(rows, []string{name, "built in", "", ""})
 			}
 			found, refused := plugins.Discover(a.pluginPath())
 			if refused != nil {
 				a.warn("%v", refused)
 			}
 			for _, spec := range found {
-				rows = append(rows, []string{spec.Name, "plugin", spec.Path})
+				rows = append(rows, []string{spec.Name, kindOf(spec), spec.File(), spec.SHA256[:min(len(spec.SHA256), 12)]})
 			}
-			return a.table(cmd, textTable([]string{"engine", "kind", "path"}, rows))
+			return a.table(cmd, textTable([]string{"engine", "kind", "path", "pinned sha256"}, rows))
 		},
 	})
 }
@@ -116,11 +119,29 @@ func (a *app) checkEngineAction(ctx context.Context, cmd *cli.Command) error {
 	return a.table(cmd, textTable([]string{"engine", "version", "command", "detail"}, [][]string{{cmd.Args().First(), found.Version, found.Command, found.Detail}}))
 }
 
-// engineServe is the body of a built-in engine's plugin process.
+// kindOf says what an engine beside the built-in ones is made of.
+func kindOf(spec plugins.Spec) string {
+	if spec.Manifest != "" {
+		return "manifest"
+	}
+	return "plugin"
+}
+
+// engineServe is the body of a plugin process of this binary: NAME for a built-in
+// engine, NAME FILE SHOWN for the engine of a manifest, of which FILE is a private
+// copy and SHOWN what people know it by.
 func (a *app) engineServe(args []string) int {
 	var engine core.Engine
-	if len(args) == 1 {
+	switch len(args) {
+	case 1:
 		engine = builtin(args[0])
+	case 3:
+		m, err := readManifest(args[0], args[1], args[2])
+		if err != nil {
+			fmt.Fprintf(a.stderr, "%s\n", a.clean(err.Error())) // the host quotes it
+			return exitError
+		}
+		engine = manifest.New(m)
 	}
 	if engine == nil {
 		fmt.Fprintf(a.stderr, "sweepbook: engine-serve is started by sweepbook itself\n")
@@ -128,6 +149,16 @@ func (a *app) engineServe(args []string) int {
 	}
 	plugins.Serve(engine)
 	return exitOK
+}
+
+// readManifest reads the manifest of an engine from a file that people know as
+// shown.
+func readManifest(engine, file, shown string) (*manifest.Manifest, error) {
+	m, err := manifest.Read(file, shown)
+	if err == nil && m.Name != engine {
+		err = fmt.Errorf("%s: %w: it describes engine %q, and its name says %q: name the file %s.engine.yaml", shown, core.ErrConflict, m.Name, engine, m.Name)
+	}
+	return m, err
 }
 
 // builtin makes an engine that is part of this binary, nil for other names.

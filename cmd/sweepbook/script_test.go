@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,10 +26,15 @@ import (
 // the command in the scripts, the shim, the plugin process and the simulator; and the
 // engines and the nvidia-smi of a machine that has none.
 func TestMain(m *testing.M) {
+	// Plugins in folders that others can write are refused, whatever mask a machine has.
+	syscall.Umask(0o022)
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "shim", "engine-serve", "sim-server":
 			os.Exit(start())
+		case "hostile-plugin":
+			hostilePlugin()
+			os.Exit(0)
 		case "fake-nvidia-smi":
 			os.Exit(gputest.Main(os.Args[2:]))
 		}
@@ -48,6 +55,11 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What builds a plugin from its scaffold needs what built this test, at its place.
+	caches, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -55,6 +67,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLES", filepath.Join(root, "examples"))
 			env.Setenv("SHARED", filepath.Join(filepath.Dir(root), "shared"))
+			env.Setenv("CHECKOUT", root)
+			places := strings.Fields(string(caches))
+			if len(places) != 2 {
+				return fmt.Errorf("go env: want two folders, got %q", caches)
+			}
+			env.Setenv("GOCACHE", places[0])
+			env.Setenv("GOMODCACHE", places[1])
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			// Each script is a machine with locks of its own, but they share one set of ports.

@@ -265,6 +265,12 @@ func (a *app) opener(host *plugins.Host) func(context.Context, string) (*study.S
 		if err != nil {
 			return nil, err
 		}
+		if spec.Manifest != "" {
+			// Its plugin process would say the same in the midst of its own words.
+			if _, err := readManifest(engine, spec.Manifest, spec.Manifest); err != nil {
+				return nil, err
+			}
+		}
 		client, err := host.Start(ctx, spec)
 		if err != nil {
 			return nil, fmt.Errorf("engine %s: %w", engine, err)

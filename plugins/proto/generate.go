@@ -10,3 +10,10 @@
 package proto
 
 //go:generate go run github.com/bufbuild/buf/cmd/buf@v1.75.0 generate
+
+import _ "embed"
+
+// Engine is engine.proto, which plugins in other languages make their stubs from.
+//
+//go:embed engine.proto
+var Engine []byte

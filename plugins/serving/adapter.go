@@ -44,7 +44,7 @@ func (a *Adapter) Info(context.Context) (core.EngineInfo, error) {
 // Launch implements core.Engine.
 func (a *Adapter) Launch(ctx context.Context, req core.LaunchRequest, progress func(core.Progress)) (core.Ready, error) {
 	report := newReport(a.d, progress)
-	check := ReadyCheck{Rule: req.Plan.Ready, PIDs: req.PIDs, LogPath: req.LogPath, Line: report.line,
+	check := ReadyCheck{Rule: req.Plan.Ready, PIDs: req.PIDs, LogPath: req.LogPath, Health: a.d.Health, Line: report.line,
 		Diagnose: func(tail string) core.Diagnosis { return a.d.diagnose(tail) }}
 	if len(req.Plan.Processes) == 1 {
 		if c, ok := containerOf(req.Plan.Processes[0].Argv); ok {

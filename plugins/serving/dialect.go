@@ -41,6 +41,7 @@ type Dialect struct {
 	Env     map[string]string // of the server
 	Help    [][]string        // arguments that print every flag, the best first
 	Always  []string          // flags of every version: a help without them is only a page of it
+	Health  string            // path that must answer 200 before models are asked for; "" is none
 	Timeout time.Duration     // cap of a start
 	Idle    time.Duration     // of a start without any progress
 

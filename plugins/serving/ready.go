@@ -32,6 +32,9 @@ type ReadyCheck struct {
 	Rule    core.ReadyRule
 	PIDs    []int
 	LogPath string
+	// Health is a path that must answer 200 before anything else is asked, for
+	// engines that list a model while they still load it; "" is none.
+	Health string
 	// MorePIDs gives processes that may hold the port beside PIDs and their
 	// descendants, a container's say; nil is none.
 	MorePIDs func(ctx context.Context) []int
@@ -61,7 +64,7 @@ func (c ReadyCheck) Await(ctx context.Context) error {
 		if err := w.look(seen); err != nil {
 			return err
 		}
-		id, err := servedModel(ctx, client, c.Rule.BaseURL, c.Rule.Model)
+		id, err := c.servedModel(ctx, client)
 		switch {
 		case err != nil:
 			seen = err.Error()
@@ -194,6 +197,35 @@ func GetJSON(ctx context.Context, client *http.Client, address string, into any)
 		return fmt.Errorf("%s answers %s", address, resp.Status)
 	}
 	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into)
+}
+
+// servedModel asks the health path first.
+func (c ReadyCheck) servedModel(ctx context.Context, client *http.Client) (string, error) {
+	if c.Health != "" {
+		if err := healthy(ctx, client, c.Rule.BaseURL+c.Health); err != nil {
+			return "", err
+		}
+	}
+	return servedModel(ctx, client, c.Rule.BaseURL, c.Rule.Model)
+}
+
+// healthy is nil when a path answers 200, whatever it says.
+func healthy(ctx context.Context, client *http.Client, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", address, resp.Status)
+	}
+	return nil
 }
 
 // servedModel returns the wanted id when /v1/models has it, else the first one.

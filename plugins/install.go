@@ -1,0 +1,118 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/sweepbook/sweepbook/core"
+)
+
+// Installed says what Install did.
+type Installed struct {
+	Spec
+	Replaced bool // a plugin of this name was there
+}
+
+// Install copies a plugin (an executable, or a manifest NAME.engine.yaml) into a
+// plugin folder and pins its bytes in the folder's lock. Before that it is started
+// once and must say that it is the engine of its name; nothing is kept of a plugin
+// that does not. An empty name is that of the file.
+//
+// Installing runs the plugin, with the rights of the user: who installs trusts it.
+func (h *Host) Install(ctx context.Context, source, dir, name string) (Installed, error) {
+	in, err := h.install(ctx, source, dir, name)
+	if err != nil {
+		return Installed{}, fmt.Errorf("add plugin %s: %w", source, err)
+	}
+	return in, nil
+}
+
+func (h *Host) install(ctx context.Context, source, dir, name string) (Installed, error) {
+	source, err := filepath.Abs(source)
+	if err != nil {
+		return Installed{}, err
+	}
+	isManifest := strings.HasSuffix(source, manifestSuffix)
+	if name == "" {
+		name = engineOf(filepath.Base(source))
+	}
+	if name == "" {
+		return Installed{}, fmt.Errorf("%w: its name is neither %sNAME nor NAME%s: give the engine's name", core.ErrInvalid, filePrefix, manifestSuffix)
+	}
+	if err := checkName(name); err != nil {
+		return Installed{}, err
+	}
+	if err := trusted(source); err != nil {
+		return Installed{}, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Installed{}, err
+	}
+	if err := trusted(dir); err != nil {
+		return Installed{}, err
+	}
+	exe, err := openExecutable(source)
+	if err != nil {
+		return Installed{}, err
+	}
+	defer func() { _ = exe.file.Close() }() // only read
+	if !isManifest && runtime.GOOS != "windows" && exe.stat.Mode()&0o111 == 0 {
+		return Installed{}, fmt.Errorf("%w: not executable: chmod +x it", core.ErrInvalid)
+	}
+	file, mode := filePrefix+name, os.FileMode(0o500)
+	if isManifest {
+		file, mode = name+manifestSuffix, 0o400
+	} else if runtime.GOOS == "windows" {
+		file += ".exe"
+	}
+	staging, err := os.MkdirTemp(dir, ".add-")
+	if err != nil {
+		return Installed{}, err
+	}
+	defer func() { _ = os.RemoveAll(staging) }() // what is left of an installation that failed
+	staged, err := exe.copyTo(filepath.Join(staging, file), mode)
+	if err != nil {
+		return Installed{}, err
+	}
+	spec, err := specOf(staging, file, name)
+	if err != nil {
+		return Installed{}, err
+	}
+	spec.SHA256 = exe.sha256
+	client, err := h.Start(ctx, spec)
+	if err != nil {
+		return Installed{}, err
+	}
+	if err := client.Close(context.WithoutCancel(ctx)); err != nil {
+		return Installed{}, err
+	}
+	return h.keep(spec, staged, dir, file)
+}
+
+// keep moves a plugin that has proved itself to its place. The lock comes first:
+// whatever ends us in between, a file that is not the pinned one does not run.
+func (h *Host) keep(spec Spec, staged, dir, file string) (Installed, error) {
+	in := Installed{Spec: spec}
+	_, err := os.Lstat(filepath.Join(dir, file))
+	if in.Replaced = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Installed{}, err
+	}
+	if err := pin(dir, file, spec.SHA256); err != nil {
+		return Installed{}, err
+	}
+	if err := os.Rename(staged, filepath.Join(dir, file)); err != nil {
+		return Installed{}, err
+	}
+	if in.Manifest != "" {
+		in.Manifest = filepath.Join(dir, file)
+	} else {
+		in.Path = filepath.Join(dir, file)
+	}
+	return in, nil
+}
