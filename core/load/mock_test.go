@@ -383,12 +383,17 @@ func bareClient(task clientTask) (r clientResult) {
 				if _, err := conn.Write(ask); err != nil {
 					panic(err)
 				}
-				for end := false; !end; {
-					n, err := conn.Read(buffer)
+				// The end may come in pieces, so that the last bytes of a read stand before the next.
+				const last = "0\r\n\r\n"
+				for kept := 0; ; {
+					n, err := conn.Read(buffer[kept:])
 					if err != nil {
 						panic(err)
 					}
-					end = n >= 5 && string(buffer[n-5:n]) == "0\r\n\r\n"
+					if n += kept; n >= len(last) && string(buffer[n-len(last):n]) == last {
+						break
+					}
+					kept = copy(buffer, buffer[max(0, n-len(last)+1):n])
 				}
 			}
 		})
