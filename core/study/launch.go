@@ -165,6 +165,7 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 	defer cancel()
 	// A server that dies while it loads ends the wait at once, and so does the user:
 	// a load takes minutes and would measure nothing any more.
+	stopping := r.Stopping // of this run; the next one may have another
 	go func() {
 		select {
 		case <-proc.Done():
@@ -174,7 +175,7 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 				cancel()
 			case <-ready.Done():
 			}
-		case <-r.Stopping:
+		case <-stopping:
 			cancel()
 		case <-ready.Done():
 		}

@@ -252,9 +252,10 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	stopping := r.Stopping // of this run; the next one may have another
 	go func() {
 		select {
-		case <-r.Stopping:
+		case <-stopping:
 			cancel()
 		case <-ctx.Done():
 		}
