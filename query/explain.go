@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -38,16 +37,9 @@ type Step struct {
 // Explain answers a query and tells how: what was read of the history, and how many
 // trials each clause left.
 func Explain(ctx context.Context, src Source, text string, opt Options) (*Explanation, error) {
-	q, err := Parse(text)
+	q, names, err := prepare(ctx, src, text, &opt)
 	if err != nil {
 		return nil, err
-	}
-	names, err := src.Names(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read names: %w", err)
-	}
-	if opt.Now.IsZero() {
-		opt.Now = time.Now()
 	}
 	p, err := q.plan(names, opt, func(p *plan) { p.from(ctx, src) })
 	if err != nil {

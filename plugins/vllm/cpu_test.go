@@ -15,8 +15,8 @@ func TestCPULog(t *testing.T) {
 		t.Errorf("KV cache of %v tokens", got)
 	}
 	for _, line := range []struct{ text, want string }{
-		{"(Worker pid=10728) INFO 12-01 02:36:10 [decorators.py:320] [backbone] Directly load AOT compilation from path /root/.cache/vllm/torch_compile_cache/x/model", "warm"},
-		{"(Worker pid=10728) INFO 12-01 02:36:10 [decorators.py:743] [backbone] saved AOT compiled function to /root/.cache/vllm/torch_compile_cache/x/model", "cold"},
+		{"(Worker pid=10728) INFO 12-01 02:36:10 [decorators.py:320] [backbone] Directly load AOT compilation from path /home/me/.cache/vllm/torch_compile_cache/x/model", "warm"},
+		{"(Worker pid=10728) INFO 12-01 02:36:10 [decorators.py:743] [backbone] saved AOT compiled function to /home/me/.cache/vllm/torch_compile_cache/x/model", "cold"},
 	} {
 		read(line.text, r)
 		if got := r.Resolved["compile_cache"]; got != core.String(line.want) {
