@@ -93,7 +93,7 @@ func (db *DB) explain(err error) error {
 func translate(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code() == codeShmSize {
-		return fmt.Errorf("%w: there is no room for its -shm file: free some space and repeat: %w", ErrDiskFull, err)
+		return fmt.Errorf("%w, or the disk fails: its -shm file cannot be made; free some space and repeat: %w", ErrDiskFull, err)
 	}
 	switch sqliteCode(err) {
 	case codeFull:
