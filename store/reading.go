@@ -25,11 +25,11 @@ type Reading struct {
 func (db *DB) Snapshot(ctx context.Context, fn func(*Reading) error) error {
 	conn, err := db.reader.Conn(ctx)
 	if err != nil {
-		return translate(err)
+		return db.explain(err)
 	}
 	defer func() { _ = conn.Close() }() // only gives it back to the pool
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return translate(err)
+		return db.explain(err)
 	}
 	defer func() {
 		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
@@ -37,7 +37,7 @@ func (db *DB) Snapshot(ctx context.Context, fn func(*Reading) error) error {
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 	}()
-	return translate(fn(&Reading{db, &session{conn}, map[string]*sharedTable{}}))
+	return db.explain(fn(&Reading{db, &session{conn}, map[string]*sharedTable{}}))
 }
 
 // History names the file and counts its trials.

@@ -16,8 +16,8 @@ import (
 
 // A measurement costs GPU time, so that a history that cannot be written at the
 // moment must not lose it: a run waits for a full disk to be freed, and for
-// another writer up to patience; after that the trial goes into a file beside the
-// history, which the next run records.
+// another writer up to patience; after that, or where the disk fails, the trial goes
+// into a file beside the history, which the next run records.
 
 // patience is how long a run waits for another writer.
 const patience = 5 * time.Minute
@@ -59,7 +59,7 @@ func (s runStore) SaveTrial(ctx context.Context, t *core.Trial) error {
 func (s runStore) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error {
 	s.clean(t, samples)
 	err := s.patiently(ctx, func() error { return s.DB.FinishTrial(ctx, t, samples) })
-	if !errors.Is(err, store.ErrBusy) && !errors.Is(err, store.ErrDiskFull) {
+	if err == nil || errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrInvalid) {
 		return err
 	}
 	path, errSpill := spill(s.Path(), t, samples)
@@ -67,7 +67,12 @@ func (s runStore) FinishTrial(ctx context.Context, t *core.Trial, samples []core
 		return errors.Join(err, errSpill)
 	}
 	s.app.warn("trial %s could not be recorded and lies in %s; the next run records it", t.ID, path)
-	return nil
+	if errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrDiskFull) {
+		return nil
+	}
+	// A disk that fails may have recorded it all the same. It is not tried again here:
+	// the next run reads first.
+	return err
 }
 
 // clean redacts what a server or client said, before it is written anywhere.
