@@ -97,6 +97,8 @@ func TestScripts(t *testing.T) {
 			"serving":   awaitServer,
 			"awaitfile": awaitFile,
 			"freeport":  freePort,
+
+			"awaitrunning": awaitRunning,
 		},
 	})
 }
