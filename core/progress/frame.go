@@ -86,7 +86,7 @@ func doing(s State, now time.Time, width int) string {
 	if s.Message != "" && utf8.RuneCountInString(text)+4 < width {
 		text += "  " + s.Message
 	}
-	return text
+	return strings.TrimRight(text, " ")
 }
 
 // bestText is the value of the objective with what was asked, in short.

@@ -51,7 +51,7 @@ func (r *Runner) byRuler(ctx context.Context, srv *server, t *core.Trial) ([]cor
 	sink.report = func(p core.Progress) {
 		e := Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total}
 		if p.Phase == "measure" {
-			e.Tokens, e.Elapsed = sink.answered(r.Now())
+			e.Tokens, e.Elapsed = sink.answered()
 		}
 		r.event(e)
 	}
@@ -198,8 +198,8 @@ type collector struct {
 
 	mu      sync.Mutex
 	samples []core.Sample
-	tokens  int       // of all answers so far
-	began   time.Time // when the measurement was first heard of
+	tokens  int           // of all answers so far
+	last    time.Duration // the end of the last, on the trial's own clock
 	extra   map[string]core.Value
 }
 
@@ -215,18 +215,16 @@ func (c *collector) Samples(batch []core.Sample) error {
 	c.samples = append(c.samples, batch...)
 	for i := range batch {
 		c.tokens += max(0, batch[i].OutputTokens)
+		c.last = max(c.last, batch[i].End)
 	}
 	return nil
 }
 
 // answered are the tokens of the answers so far and the time that they took.
-func (c *collector) answered(now time.Time) (int, time.Duration) {
+func (c *collector) answered() (int, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.began.IsZero() {
-		c.began = now
-	}
-	return c.tokens, now.Sub(c.began)
+	return c.tokens, c.last
 }
 
 func (c *collector) Progress(p core.Progress) { c.report(p) }
