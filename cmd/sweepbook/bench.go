@@ -66,7 +66,11 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return fmt.Errorf("bench %s: %w", address, err)
 	}
-	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: newProgress(a)}
+	ui, err := a.newTeller(tellAuto)
+	if err != nil {
+		return err
+	}
+	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: &runTeller{teller: ui}}
 	defer b.ui.end()
 	if !cmd.Bool("no-record") {
 		db, err := a.openWrite(ctx, cmd)

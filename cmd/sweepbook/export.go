@@ -24,8 +24,8 @@ func (a *app) exportCommand() *cli.Command {
 		Name:  "export",
 		Usage: "write whole trials for another history, or a table for other programs",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FILE` to write; default stdout"},
-			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable), csv (fixed fields), vllm-json (results as vllm bench serve writes them) or gobench (lines for benchstat)"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FILE` to write, or folder of bundles; default stdout"},
+			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable), bundle (a folder for each, importable), csv (fixed fields), vllm-json (results as vllm bench serve writes them) or gobench (lines for benchstat)"},
 			&cli.StringFlag{Name: "where", Usage: "only trials that meet this `CONDITION`"},
 			&cli.BoolFlag{Name: "no-samples", Usage: "leave single requests out"},
 		},
@@ -53,6 +53,12 @@ func (a *app) exportCommand() *cli.Command {
 			case "gobench":
 				write = func(w io.Writer) error { return a.exportGoBench(ctx, db, where, w) }
 			}
+			if format == "bundle" {
+				if cmd.String("out") == "" {
+					return usageError{hinted{errors.New("export --format bundle: want a folder"), "sweepbook export --format bundle --out bundles/"}}
+				}
+				return a.exportBundles(ctx, db, where, samples, cmd.String("out"))
+			}
 			if path := cmd.String("out"); path != "" {
 				return writeStream(path, write)
 			}
@@ -61,7 +67,7 @@ func (a *app) exportCommand() *cli.Command {
 	})
 }
 
-var exportFormats = []string{"ndjson", "csv", "vllm-json", "gobench"}
+var exportFormats = []string{"ndjson", "bundle", "csv", "vllm-json", "gobench"}
 
 // eachMeasured hands over each trial that meets the condition and has the figures
 // of a measurement, and counts the others.

@@ -28,6 +28,9 @@ type Options struct {
 	// Sidecar decodes the import.yaml that stands in the folder of a file, or above
 	// it within the named folder. Nil leaves sidecars unread.
 	Sidecar func(data []byte) (*Mapping, error)
+	// Folder reads a folder that is one record as a whole, such as a result bundle, and
+	// reports whether it is one. Nil takes no folder for one.
+	Folder func(path string) (Result, bool)
 }
 
 // Result is what one file gave.
