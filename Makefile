@@ -52,7 +52,7 @@ bench-history: ## questions of a million trials beside SQL written by hand; BENC
 	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
 
 fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000 FUZZ_SEED=…)
-	FUZZ_DIFF=$(N) GOGC=400 TMPDIR=$(FUZZ_TMP) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
+	FUZZ_DIFF=$(N) GOGC=off GOMEMLIMIT=1GiB TMPDIR=$(FUZZ_TMP) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \
