@@ -59,6 +59,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 			warn("missing", "%s: %d of %s lack a value and do not count", agg.text, passed, plural(all, what))
 		}
 	}
+	out = append(out, p.restsWarnings(shown)...)
 	out = append(out, p.soundWarnings(shown)...)
 	out = append(out, p.noteWarnings(shown)...)
 	if col := a.Column("findings"); col >= 0 && (len(p.goals) > 0 || p.curve != nil) {
