@@ -12,6 +12,7 @@ PEERS ?= .peers
 BENCH_HISTORY ?= bench/history.db
 BENCH_TRIALS ?= 1000000
 N ?= 100000
+FUZZ_TMP ?= $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
 .PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
 
@@ -54,8 +55,8 @@ bench-history: ## questions of a million trials beside SQL written by hand; BENC
 	@mkdir -p $(dir $(BENCH_HISTORY))
 	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
 
-fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000)
-	FUZZ_DIFF=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
+fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000 FUZZ_SEED=…)
+	FUZZ_DIFF=$(N) GOGC=off GOMEMLIMIT=1GiB TMPDIR=$(FUZZ_TMP) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \
