@@ -136,6 +136,14 @@ func cellNumber(v any) any {
 func readSQLite(in *input, out *collector) error { return readSQLiteAs(nil, in, out) }
 
 func readSQLiteAs(forced *format, in *input, out *collector) error {
+	head, err := in.head()
+	switch {
+	case err != nil:
+		return err
+	case !isSQLite(head, in):
+		out.skip(0, "unknown content: no SQLite file")
+		return nil
+	}
 	if in.onDisk && in.name != filepath.Base(in.path) {
 		return fmt.Errorf("SQLite file: %w: compressed; unpack it first", core.ErrInvalid)
 	}
