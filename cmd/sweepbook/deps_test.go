@@ -46,7 +46,7 @@ var rules = map[string][]string{
 	"examples":                    nil,
 	"cmd/sweepbook": {"core", "core/audit", "core/bundle", "core/ingest", "core/load", "core/progress", "core/stats", "core/study", "core/tool", "examples",
 		"plugins", "plugins/gpu", "plugins/manifest", "plugins/scaffold", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
-		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
+		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/parquet-go/parquet-go", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 
 const module = "github.com/sweepbook/sweepbook/"

@@ -53,6 +53,8 @@ func Walk(ctx context.Context, paths []string, opt Options, each func(path strin
 					return fs.SkipDir
 				}
 				return nil
+			case d.IsDir() && path != root && ofMLflowRun(path):
+				return fs.SkipDir
 			case d.IsDir():
 				if opt.Folder == nil {
 					return nil
