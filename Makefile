@@ -13,7 +13,7 @@ BENCH_HISTORY ?= bench/history.db
 BENCH_TRIALS ?= 1000000
 N ?= 100000
 
-.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
+.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-python-real plugin-conform proto-lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ plugin-conform: ## hold a plugin in any language to the conformance suite: PLUGI
 
 plugin-python: build ## a Python plugin from the scaffold to a measurement (needs pip)
 	plugins/scaffold/check-python.sh
+
+plugin-python-real: build ## the Python example on a real llama.cpp server (PyPI, 50 MB; LLAMA_SERVER=path: on yours)
+	examples/plugins/python/real/run.sh bin/sweepbook
 
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)
