@@ -14,7 +14,7 @@ BENCH_TRIALS ?= 1000000
 N ?= 100000
 FUZZ_TMP ?= $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
-.PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
+.PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean kills plugin-python-real
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ plugin-conform: ## hold a plugin in any language to the conformance suite: PLUGI
 
 plugin-python: build ## a Python plugin from the scaffold to a measurement (needs pip)
 	plugins/scaffold/check-python.sh
+
+plugin-python-real: build ## the Python example on a real llama.cpp server (PyPI, 50 MB; LLAMA_SERVER=path: on yours)
+	examples/plugins/python/real/run.sh bin/sweepbook
 
 demo: build ## the main job on a simulated GPU: study, winner, chart, report
 	bin/sweepbook demo $(DEMO)

@@ -80,6 +80,9 @@ func Discover(pluginPath []string) ([]Spec, error) {
 		}
 		for _, e := range entries {
 			spec, ok, err := candidate(dir, e.Name())
+			if _, gone := os.Lstat(filepath.Join(dir, e.Name())); err != nil && errors.Is(gone, fs.ErrNotExist) {
+				continue // removed since the folder was listed
+			}
 			switch {
 			case err != nil:
 				refused = append(refused, fmt.Errorf("plugin %s: %w", filepath.Join(dir, e.Name()), err))
@@ -140,11 +143,10 @@ func candidate(dir, file string) (spec Spec, ok bool, err error) {
 		return Spec{}, false, err
 	}
 	path := filepath.Join(dir, file)
-	if err := trusted(path); err != nil {
-		return Spec{}, false, err
-	}
-	if err := trusted(dir); err != nil {
-		return Spec{}, false, err
+	for _, p := range []string{path, dir} {
+		if err := onlyOurs(p); err != nil {
+			return Spec{}, false, err
+		}
 	}
 	if spec, err = specOf(dir, file, name); err != nil {
 		return Spec{}, false, err
@@ -159,15 +161,6 @@ func candidate(dir, file string) (spec Spec, ok bool, err error) {
 		return Spec{}, false, fmt.Errorf("%w: not executable: chmod +x it", core.ErrInvalid)
 	}
 	return spec, true, nil
-}
-
-// trusted follows a link first: what counts is who can write the file it leads to.
-func trusted(path string) error {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	return onlyOurs(real)
 }
 
 // specOf says how the plugin in a file is started: a manifest by this binary.

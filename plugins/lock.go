@@ -18,6 +18,12 @@ import (
 // are those of sha256sum, so that `sha256sum -c plugins.lock` checks it, too.
 const LockFile = "plugins.lock"
 
+// Names of what is written before it is put in its place.
+const (
+	lockPrefix    = ".lock-"
+	stagingPrefix = ".add-"
+)
+
 // maxLock bounds what is read of a lock file.
 const maxLock = 1 << 20
 
@@ -57,18 +63,14 @@ func readLock(dir string) (map[string]string, error) {
 	return sums, nil
 }
 
-// pin writes the sum of one file into the lock of its folder.
-func pin(dir, file, sum string) error {
-	sums, err := readLock(dir)
-	if err != nil {
-		return err
-	}
-	sums[file] = sum
+// writeLock replaces the lock of a folder as a whole. Whoever calls it holds the
+// folder from before the lock was read.
+func writeLock(dir string, sums map[string]string) error {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		fmt.Fprintf(&b, "%s  %s\n", sums[name], name)
 	}
-	tmp, err := os.CreateTemp(dir, ".lock-")
+	tmp, err := os.CreateTemp(dir, lockPrefix)
 	if err != nil {
 		return fmt.Errorf("plugin lock: %w", err)
 	}

@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 
 func play(name string) {
 	serve := func() { plugins.Serve(scripted()) }
+	if engine, ok := strings.CutPrefix(name, "named-"); ok {
+		plugins.Serve(&enginetest.Fake{Name: engine})
+		return
+	}
 	switch name {
 	case "ok":
 		serve()
@@ -99,6 +103,16 @@ func play(name string) {
 		servePlain()
 	case "host":
 		beHost()
+	case "installer":
+		if _, err := (&plugins.Host{}).Install(context.Background(), os.Args[1], os.Args[2], ""); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "remover":
+		if _, err := plugins.Remove(context.Background(), os.Args[2], os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ func (a *app) enginesCommand() *cli.Command {
 				Action: a.checkEngineAction,
 			}),
 			a.addEngineCommand(),
+			a.removeEngineCommand(),
 			a.newEngineCommand(),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {

@@ -42,23 +42,42 @@ func (a *app) addEngineAction(ctx context.Context, cmd *cli.Command) error {
 			return err
 		}
 	}
-	path := a.pluginPath()
-	if len(path) == 0 {
-		return hinted{fmt.Errorf("engines add: there is no plugin folder"), "set SWEEPBOOK_PLUGIN_PATH to a folder of yours"}
-	}
-	// The folder of this user, which the path ends with; those before it may be
-	// shared ones.
-	dir := path[len(path)-1]
-	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("engines add: plugin folder %q: %w: want an absolute path", dir, core.ErrInvalid)
+	dir, err := a.ownPluginFolder("add")
+	if err != nil {
+		return err
 	}
 	in, err := (&plugins.Host{}).Install(ctx, cmd.Args().First(), dir, cmd.String("name"))
 	if err != nil {
 		return err
 	}
-	if in.Replaced {
-		a.say("engine %s: an older one was replaced", in.Name)
+	switch {
+	case in.Replaced && in.Before == in.SHA256:
+		a.say("engine %s: these very bytes were there already", in.Name)
+	case in.Replaced && in.Before != "":
+		a.say("engine %s: the one with sha256 %s was replaced", in.Name, in.Before[:12])
+	case in.Replaced:
+		a.say("engine %s: one that was not pinned was replaced", in.Name)
 	}
 	a.say("engine %s: copied to %s and pinned in %s beside it", in.Name, in.File(), plugins.LockFile)
+	found, _ := plugins.Discover(a.pluginPath()) // what it refuses is told by `engines`
+	for _, spec := range found {
+		if spec.Name == in.Name && spec.File() != in.File() {
+			a.warn("engine %s: %s comes first in SWEEPBOOK_PLUGIN_PATH, and is what runs", in.Name, spec.File())
+		}
+	}
 	return a.table(cmd, textTable([]string{"engine", "kind", "pinned sha256"}, [][]string{{in.Name, kindOf(in.Spec), in.SHA256[:12]}}))
+}
+
+// ownPluginFolder is the folder of this user, which the plugin path ends with; those
+// before it may be shared ones.
+func (a *app) ownPluginFolder(verb string) (string, error) {
+	path := a.pluginPath()
+	if len(path) == 0 {
+		return "", hinted{fmt.Errorf("engines %s: there is no plugin folder", verb), "set SWEEPBOOK_PLUGIN_PATH to a folder of yours"}
+	}
+	dir := path[len(path)-1]
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("engines %s: plugin folder %q: %w: want an absolute path", verb, dir, core.ErrInvalid)
+	}
+	return dir, nil
 }

@@ -1,0 +1,1 @@
+../../../plugins/scaffold/python/setup.py.tmpl

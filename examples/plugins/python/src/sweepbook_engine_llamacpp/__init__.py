@@ -1,0 +1,1 @@
+"""The plugin of llama.cpp's server for Sweepbook."""

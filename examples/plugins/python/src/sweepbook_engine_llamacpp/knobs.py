@@ -1,0 +1,1 @@
+../../../../../plugins/scaffold/python/src/__PACKAGE__/knobs.py.tmpl
