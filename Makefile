@@ -14,7 +14,7 @@ BENCH_TRIALS ?= 1000000
 N ?= 100000
 FUZZ_TMP ?= $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
-.PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean kills plugin-python-real
+.PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean plugin-python-real
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
