@@ -105,7 +105,7 @@ func translate(err error) error {
 	case codeCorrupt:
 		return fmt.Errorf("the file is damaged, or the disk cannot read it: copy it away, then try `sweepbook db check` or restore a backup: %w", err)
 	case codeNotADB:
-		return fmt.Errorf("%w: not a Sweepbook history: %w", core.ErrInvalid, err)
+		return fmt.Errorf("%w: not a Sweepbook history; name another file with --db: %w", core.ErrInvalid, err)
 	}
 	return err
 }

@@ -58,8 +58,11 @@ func readStudy(cmd *cli.Command, verb string) (*study.File, error) {
 // it, clears what a dead run left, and carries it out: the search or a confirmation.
 func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File, carryOut func(context.Context, *study.Runner) (study.Result, error)) error {
 	s := &file.Study
+	history := runStore{DB: db, app: a, ended: ctx.Done()}
 	j := a.judgeOf(db, file)
-	j.accept = func(ctx context.Context) error { return accept(ctx, db, s) }
+	j.accept = func(ctx context.Context) error {
+		return history.patiently(ctx, func() error { return accept(ctx, db, s) })
+	}
 	j.void = func(ctx context.Context, ids []core.ID) ([]string, error) { return voidRules(ctx, db, ids) }
 	if err := study.Check(ctx, file, j); err != nil {
 		return err
@@ -77,14 +80,15 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		return err
 	}
 	defer func() { _ = letGo() }() // the kernel takes the lock back in any case
-	if err := a.recover(ctx, db, s.Name); err != nil {
+	if err := history.patiently(ctx, func() error { return a.recover(ctx, db, s.Name) }); err != nil {
 		return err
 	}
 	resolved, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("study %s: %w", s.Name, err)
 	}
-	if err := db.SaveStudy(ctx, s.Name, resolved, a.now().UTC()); err != nil {
+	now := a.now().UTC()
+	if err := history.patiently(ctx, func() error { return db.SaveStudy(ctx, s.Name, resolved, now) }); err != nil {
 		return fmt.Errorf("study %s: %w", s.Name, err)
 	}
 	hostname, err := os.Hostname()
@@ -103,10 +107,11 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	defer guard.Close()
 	secrets := a.secretsOf(s.Run.Secrets)
+	history.redact = serving.NewRedactor(secrets)
 	ui := newProgress(a)
 	defer ui.end()
 	runner := &study.Runner{
-		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
+		File: file, Store: history, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
 		Events: ui.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}

@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sweepbook": func() { os.Exit(start()) },
 		"faketool":  func() { os.Exit(fakeTool()) },
+		"holder":    func() { os.Exit(holderMain()) },
 		"rival":     func() { os.Exit(rivalMain()) }, // for BenchmarkHistory
 	})
 }
