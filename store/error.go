@@ -33,7 +33,7 @@ type SchemaError struct {
 }
 
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("open history %s: it has schema version %d and this sweepbook knows up to %d; use a newer sweepbook",
+	return fmt.Sprintf("history %s: it has schema version %d and this sweepbook knows up to %d; use a newer sweepbook",
 		e.Path, e.Found, e.Supported)
 }
 

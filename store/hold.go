@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -60,4 +62,34 @@ func (db *DB) HoldStudy(ctx context.Context, name string) (release func() error,
 func lockPath(db, study string) string {
 	sum := sha256.Sum256([]byte(study))
 	return db + "." + hex.EncodeToString(sum[:6]) + ".lock"
+}
+
+// holders are who hold studies of this history now.
+func (db *DB) holders() ([]*HeldError, error) {
+	locks, err := filepath.Glob(globQuote(db.path) + ".*.lock")
+	if err != nil {
+		return nil, err
+	}
+	var out []*HeldError
+	for _, path := range locks {
+		text, held, err := lockHeld(path)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			continue
+		}
+		e := &HeldError{Study: "of this history"}
+		var by owner
+		if json.Unmarshal(text, &by) == nil && by.PID != 0 {
+			e = &HeldError{Study: by.Study, PID: by.PID, Host: by.Host, Since: by.Since}
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// globQuote makes a path match itself alone.
+func globQuote(path string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }

@@ -59,7 +59,8 @@ func (s runStore) SaveTrial(ctx context.Context, t *core.Trial) error {
 func (s runStore) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error {
 	s.clean(t, samples)
 	err := s.patiently(ctx, func() error { return s.DB.FinishTrial(ctx, t, samples) })
-	if err == nil || errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrInvalid) {
+	var migrated *store.SchemaError // by a newer Sweepbook, while this one was at work
+	if err == nil || errors.Is(err, core.ErrConflict) || errors.Is(err, core.ErrInvalid) && !errors.As(err, &migrated) {
 		return err
 	}
 	path, errSpill := spill(s.Path(), t, samples)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -116,6 +118,11 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		Events: ui.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}
 	a.interrupt.Store(true)
+	// Who reads what we say may go away; the study goes on. Without a handler the first
+	// line that nobody reads would end this process.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
 	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
 	res, err := carryOut(ctx, runner)
 	ui.end()
