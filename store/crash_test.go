@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,32 +180,6 @@ func TestManyProcesses(t *testing.T) {
 		t.Errorf("%d trials", n)
 	}
 	sound(t, db)
-}
-
-// Other code in this process that opens and closes the file of the database, as a
-// backup program would, takes no lock of a write in progress away.
-func TestLocksSurviveAnOpenFile(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("locks are the process's own on Linux only")
-	}
-	t.Parallel()
-	ctx := context.Background()
-	path := filepath.Join(t.TempDir(), "history.db")
-	db := openAt(t, path, options())
-	ok(t, db.SaveTrial(ctx, plain(0)))
-	ok(t, db.Exec(ctx, "BEGIN IMMEDIATE")) // there is one connection, which is then in a transaction
-	f, err := os.Open(path)
-	ok(t, err)
-	ok(t, f.Close())
-	_, out := startChild(t, "one", path, nil)
-	if out.Scan(); !strings.Contains(out.Text(), "deadline") && !strings.Contains(out.Text(), "busy") {
-		t.Errorf("in the middle of a transaction of another, a process says %q", out.Text())
-	}
-	ok(t, db.Exec(ctx, "ROLLBACK"))
-	_, out = startChild(t, "one", path, nil)
-	if out.Scan(); out.Text() != "one: <nil>" {
-		t.Errorf("after it, a process says %q", out.Text())
-	}
 }
 
 func TestDiskFull(t *testing.T) {

@@ -93,13 +93,6 @@ func child(act, path string) error {
 			return err
 		}
 		fmt.Println("trials", h.Trials)
-	case "one": // one write, or why not
-		trial := plain(0)
-		trial.ID = core.NewID(time.Now())
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		fmt.Println("one:", db.SaveTrial(short, trial))
-		return nil
 	case "faulty":
 		return faulty(ctx, db)
 	case "many": // several processes make and fill one history
