@@ -193,7 +193,7 @@ func (k *torturer) strike(r *running, parts []string, at time.Duration) bool {
 			}
 			return struck
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 	return false
 }
