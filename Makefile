@@ -48,7 +48,7 @@ torture: ## ROUNDS=500 rounds over one history: kill -9 of parts of a run at mom
 	$(GO) test ./cmd/sweepbook -count 1 -run '^TestTorture$$' -v -timeout 6h -rounds $(ROUNDS) -torture-seed $(SEED)
 
 faults: ## full and failing disks at every write and sync, by strace
-	$(GO) test ./store -count 1 -run '^TestFaults$$' -v -timeout 6h -faults 0
+	$(GO) test ./store -count 1 -run '^TestFaults' -v -timeout 6h -faults 0
 	$(GO) test ./cmd/sweepbook -count 1 -run '^TestRunOnBadDisk$$' -v -timeout 30m
 
 bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there

@@ -165,7 +165,7 @@ func TestManyProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sub", "history.db")
 	var wg sync.WaitGroup
-	for range 3 {
+	for range 8 {
 		cmd, out := startChild(t, "many", path, nil)
 		wg.Go(func() {
 			if out.Scan(); out.Text() != "done" {
@@ -176,7 +176,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	db := openAt(t, path, options())
-	if n := len(all(t, db)); n != 60 {
+	if n := len(all(t, db)); n != 160 {
 		t.Errorf("%d trials", n)
 	}
 	sound(t, db)

@@ -33,7 +33,7 @@ type SchemaError struct {
 }
 
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("open history %s: it has schema version %d and this sweepbook knows up to %d; use a newer sweepbook",
+	return fmt.Sprintf("history %s: it has schema version %d and this sweepbook knows up to %d; use a newer sweepbook",
 		e.Path, e.Found, e.Supported)
 }
 
@@ -105,7 +105,7 @@ func translate(err error) error {
 	case codeCorrupt:
 		return fmt.Errorf("the file is damaged, or the disk cannot read it: copy it away, then try `sweepbook db check` or restore a backup: %w", err)
 	case codeNotADB:
-		return fmt.Errorf("%w: not a Sweepbook history: %w", core.ErrInvalid, err)
+		return fmt.Errorf("%w: not a Sweepbook history; name another file with --db: %w", core.ErrInvalid, err)
 	}
 	return err
 }

@@ -3,10 +3,12 @@ package store_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +40,7 @@ func faulty(ctx context.Context, db *store.DB) error {
 		return err
 	}
 	for n := range faultyTrials {
-		trial := plain(n)
+		trial := plain(100 + n)
 		trial.Status = core.StatusRunning
 		// A second attempt at the whole finds what the first one left.
 		err := write(func() error { return db.SaveTrial(ctx, trial) })
@@ -85,11 +87,34 @@ var faults = []fault{
 // records trials: what was acknowledged is there, whole and once, the file is sound,
 // and repeating the work finishes it.
 func TestFaults(t *testing.T) {
+	eachFault(t, func(string) {}, faults)
+}
+
+// TestFaultsOfMigration does so where the process finds a history of the first release
+// and migrates it: that one is there as it was, or migrated as a whole.
+func TestFaultsOfMigration(t *testing.T) {
+	var some []fault
+	for _, f := range faults {
+		if f.call == "pwrite64" || f.call == "fdatasync" {
+			some = append(some, f)
+		}
+	}
+	packed, err := os.Open(releaseFile(1))
+	ok(t, err)
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	ok(t, err)
+	old, err := io.ReadAll(r)
+	ok(t, err)
+	eachFault(t, func(path string) { ok(t, os.WriteFile(path, old, 0o600)) }, some)
+}
+
+func eachFault(t *testing.T, prepare func(path string), faults []fault) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("no strace here (Debian: apt-get install strace)")
 	}
-	counts := countCalls(t, strace)
+	counts := countCalls(t, strace, prepare)
 	for _, f := range faults {
 		most := counts[f.call]
 		if most == 0 {
@@ -106,7 +131,7 @@ func TestFaults(t *testing.T) {
 			// A run differs a little from the one that was counted: the last places may not come.
 			for at := 1 + (step-1)/2; at <= most; at += step {
 				n++
-				if f.strike(t, strace, at) {
+				if f.strike(t, strace, at, prepare) {
 					reported++
 				}
 			}
@@ -136,11 +161,12 @@ func trace(t *testing.T, strace, db string, args ...string) (recorded []string, 
 
 var tracedCall = regexp.MustCompile(`(?m)^\d+ +(\w+)\(`)
 
-func countCalls(t *testing.T, strace string) map[string]int {
+func countCalls(t *testing.T, strace string, prepare func(path string)) map[string]int {
 	t.Helper()
 	dir := t.TempDir()
-	calls := filepath.Join(dir, "calls")
-	recorded, said := trace(t, strace, filepath.Join(dir, "history.db"), "-o", calls, "-e", "trace=pread64,pwrite64,fsync,fdatasync,ftruncate,unlink,linkat")
+	calls, path := filepath.Join(dir, "calls"), filepath.Join(dir, "history.db")
+	prepare(path)
+	recorded, said := trace(t, strace, path, "-o", calls, "-e", "trace=pread64,pwrite64,fsync,fdatasync,ftruncate,unlink,linkat")
 	if len(recorded) != faultyTrials {
 		if strings.Contains(said, "ptrace") {
 			t.Skipf("strace may not trace here: %s", said)
@@ -157,10 +183,15 @@ func countCalls(t *testing.T, strace string) map[string]int {
 }
 
 // strike lets one call fail and reports whether the process ended with an error.
-func (f fault) strike(t *testing.T, strace string, at int) bool {
+func (f fault) strike(t *testing.T, strace string, at int, prepare func(path string)) bool {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "history.db")
+	prepare(path)
+	var before []*core.Trial
+	if _, err := os.Stat(path); err == nil {
+		before = trialsOf(t, path)
+	}
 	recorded, said := trace(t, strace, path, "-o", "/dev/null", "-e", "trace="+f.call, "-e", fmt.Sprintf("inject=%s:%s:when=%d%s", f.call, f.inject, at, f.after))
 	where := fmt.Sprintf("%s %s at %d%s", f.call, f.inject, at, f.after)
 	failed := strings.Contains(said, "child:")
@@ -170,7 +201,7 @@ func (f fault) strike(t *testing.T, strace string, at int) bool {
 	if !failed && f.says != "" && len(recorded) != faultyTrials {
 		t.Errorf("%s: recorded %q without an error: %s", where, recorded, said)
 	}
-	f.whole(t, path, where, recorded)
+	f.whole(t, path, where, recorded, before)
 	// The same work once more, on a sound disk.
 	cmd, out := startChild(t, "faulty", path, nil)
 	var again []string
@@ -180,15 +211,33 @@ func (f fault) strike(t *testing.T, strace string, at int) bool {
 	if err := cmd.Wait(); err != nil || len(again) != faultyTrials {
 		t.Errorf("%s: repeated: recorded %q: %v", where, again, err)
 	}
-	f.whole(t, path, where+", repeated", again)
+	f.whole(t, path, where+", repeated", again, before)
 	return failed
 }
 
-// whole checks the history after a fault.
-func (f fault) whole(t *testing.T, path, where string, recorded []string) {
+// trialsOf reads a history as it lies.
+func trialsOf(t *testing.T, path string) []*core.Trial {
 	t.Helper()
-	if _, err := os.Stat(path); err != nil && len(recorded) == 0 {
+	read := options()
+	read.ReadOnly = true
+	db := openAt(t, path, read)
+	defer db.Close()
+	return all(t, db)
+}
+
+// whole checks the history after a fault: what was recorded, and what was there before.
+func (f fault) whole(t *testing.T, path, where string, recorded []string, before []*core.Trial) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil && len(recorded)+len(before) == 0 {
 		return // it was not made yet
+	}
+	if len(before) > 0 {
+		kept := trialsOf(t, path)
+		if len(kept) < len(before) {
+			t.Errorf("%s: %d trials of %d are left", where, len(kept), len(before))
+		} else if d := diff(before, kept[:len(before)]); d != "" {
+			t.Errorf("%s: what was there before (-before +after):\n%s", where, d)
+		}
 	}
 	db, err := store.Open(context.Background(), path, options())
 	if err != nil {
@@ -198,11 +247,11 @@ func (f fault) whole(t *testing.T, path, where string, recorded []string) {
 	defer db.Close()
 	sound(t, db)
 	there := map[string]bool{}
-	for _, trial := range all(t, db) {
+	for i, trial := range all(t, db) {
 		if there[trial.ID.String()] {
 			t.Errorf("%s: trial %s is there twice", where, trial.ID)
 		}
-		if trial.Status == core.StatusRunning {
+		if i < len(before) || trial.Status == core.StatusRunning {
 			continue
 		}
 		there[trial.ID.String()] = true

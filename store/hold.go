@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -63,4 +65,34 @@ func lockPath(db, study string) string { return db + "." + StudyKey(study) + ".l
 func StudyKey(study string) string {
 	sum := sha256.Sum256([]byte(study))
 	return hex.EncodeToString(sum[:6])
+}
+
+// holders are who hold studies of this history now.
+func (db *DB) holders() ([]*HeldError, error) {
+	locks, err := filepath.Glob(globQuote(db.path) + ".*.lock")
+	if err != nil {
+		return nil, err
+	}
+	var out []*HeldError
+	for _, path := range locks {
+		text, held, err := lockHeld(path)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			continue
+		}
+		e := &HeldError{Study: "of this history"}
+		var by owner
+		if json.Unmarshal(text, &by) == nil && by.PID != 0 {
+			e = &HeldError{Study: by.Study, PID: by.PID, Host: by.Host, Since: by.Since}
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// globQuote makes a path match itself alone.
+func globQuote(path string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }

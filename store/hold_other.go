@@ -41,6 +41,16 @@ func lockFile(path string, text []byte) (release func() error, held []byte, err 
 	return nil, held, nil
 }
 
+// lockHeld reports whether somebody has the lock on a file, and what that one wrote.
+func lockHeld(path string) (text []byte, held bool, err error) {
+	text, err = os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	var by owner
+	return text, err == nil && json.Unmarshal(text, &by) == nil && alive(by), err
+}
+
 // alive reports whether a holder may still be there; on Windows a process that
 // is gone cannot be found.
 func alive(by owner) bool {

@@ -5,6 +5,7 @@ package store
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -48,6 +49,27 @@ func lockFile(path string, text []byte) (release func() error, held []byte, err 
 			return errors.Join(err, f.Close())
 		}, nil, nil
 	}
+}
+
+// lockHeld reports whether somebody has the lock on a file, and what that one wrote.
+func lockHeld(path string) (text []byte, held bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = f.Close() }() // only read, and the lock goes with it
+	// Shared, so that two that look do not take each other for holders.
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		text, err := readOwner(f)
+		return text, true, err
+	case err != nil && !errors.Is(err, unix.EINTR):
+		return nil, false, &os.PathError{Op: "flock", Path: path, Err: err}
+	}
+	return nil, false, nil
 }
 
 // readOwner reads what the holder wrote. It locks first and writes then, so that

@@ -54,6 +54,13 @@ func (db *DB) migrate(ctx context.Context, steps []step) error {
 		return nil
 	}
 	if db.found > 0 {
+		// A run of the older program goes on writing as it knows to.
+		if runs, err := db.holders(); err != nil {
+			return fmt.Errorf("migrate %s: %w", db.path, err)
+		} else if len(runs) > 0 {
+			return fmt.Errorf("migrate %s from schema %d to %d: an older sweepbook is at work on it; let it end, or stop it, first: %w",
+				db.path, db.found, len(steps), runs[0])
+		}
 		backup := fmt.Sprintf("%s.bak-v%d-%s", db.path, db.found, db.opt.Now().UTC().Format("20060102T150405Z"))
 		if err := vacuumInto(ctx, db.path, nil, backup); err != nil {
 			return fmt.Errorf("back up %s before migrating: %w", db.path, err)

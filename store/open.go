@@ -163,7 +163,7 @@ func (db *DB) stat() (exists bool, size int64, err error) {
 	case err != nil:
 		return false, 0, fmt.Errorf("open history: %w", err)
 	case !info.Mode().IsRegular():
-		return false, 0, fmt.Errorf("open history %s: %w: not a regular file", db.path, core.ErrInvalid)
+		return false, 0, fmt.Errorf("open history %s: %w: not a regular file; name another with --db", db.path, core.ErrInvalid)
 	case info.Size() == 0 && must:
 		return false, 0, fmt.Errorf("open history %s: %w: the file is empty; restore a backup, or remove it to begin a new history",
 			db.path, core.ErrInvalid)
@@ -179,7 +179,7 @@ func (db *DB) inspect(ctx context.Context, remote bool, steps []step) error {
 	}
 	switch {
 	case h.pages == 0:
-		return fmt.Errorf("open history %s: %w: not a Sweepbook history: too short for a database", db.path, core.ErrInvalid)
+		return fmt.Errorf("open history %s: %w: not a Sweepbook history, too short for a database; name another file with --db", db.path, core.ErrInvalid)
 	case h.application == 0 && h.version == 0 && h.tables == 0:
 		// What a crash between the making of the file and of its schema leaves.
 		if db.opt.ReadOnly || db.opt.MustExist {
@@ -187,7 +187,7 @@ func (db *DB) inspect(ctx context.Context, remote bool, steps []step) error {
 				db.path, core.ErrInvalid)
 		}
 	case h.application != applicationID:
-		return fmt.Errorf("open history %s: %w: a SQLite database of another program (application id %#x)",
+		return fmt.Errorf("open history %s: %w: a SQLite database of another program (application id %#x); name another file with --db",
 			db.path, core.ErrInvalid, uint32(h.application))
 	case h.version > len(steps):
 		return &SchemaError{Path: db.path, Found: h.version, Supported: len(steps)}

@@ -73,7 +73,10 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 	}()
 	w := &writeTx{ctx: ctx, tx: tx, db: db, state: &db.state, used: map[string]*sql.Stmt{},
 		touched: map[string]map[int64]bool{}, given: map[int64]*core.Trial{}}
-	if err = fn(w); err == nil {
+	if err = w.sameSchema(); err == nil {
+		err = fn(w)
+	}
+	if err == nil {
 		err = w.audit()
 	}
 	if err != nil {
@@ -90,6 +93,18 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 	}
 	committed = true
 	w.keep()
+	return nil
+}
+
+// sameSchema refuses to write what another program has migrated since it was opened.
+func (w *writeTx) sameSchema() error {
+	var version int
+	if _, err := w.find([]any{&version}, "PRAGMA user_version"); err != nil {
+		return err
+	}
+	if version != w.db.version {
+		return &SchemaError{Path: w.db.path, Found: version, Supported: w.db.version}
+	}
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 func main() { os.Exit(start()) }
 
-// start runs the command line of this process. SIGINT and SIGTERM once ask the
+// start runs the command line of this process. SIGINT, SIGTERM and SIGHUP once ask the
 // command to end after what it is doing, a second time at once.
 func start() int {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -23,6 +23,10 @@ func start() int {
 	stopping := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		// The terminal is gone. Under nohup that is nothing to us.
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
 	a.stopping = stopping
 	go func() {

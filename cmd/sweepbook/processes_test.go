@@ -68,9 +68,10 @@ func noProcess(ts *testscript.TestScript, neg bool, args []string) {
 // signalProcess sends a signal to the one process of this script whose command
 // line contains a word and not another: signal KILL engine-serve
 func signalProcess(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "TERM": syscall.SIGTERM}
+	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
+		"STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}
 	if len(args) < 2 || signals[args[0]] == 0 {
-		ts.Fatalf("usage: signal KILL|INT|TERM WORD [NOT]")
+		ts.Fatalf("usage: signal KILL|INT|TERM|HUP|STOP|CONT WORD [NOT]")
 	}
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) {

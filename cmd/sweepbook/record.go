@@ -126,10 +126,10 @@ func (r *recording) run(ctx context.Context) error {
 	}
 	observer := load.Observe(ctx, &benchSink{report: func(core.Progress) {}}, what)
 	observer.Progress(core.Progress{Phase: "measure"}) // what is watched is the whole run of the command
-	began := a.now().UTC()
+	began := a.now()
 	c := command{argv: r.argv, stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, timeout: r.cmd.Duration("timeout"), grace: r.cmd.Duration("grace")}
 	end, err := c.run(ctx)
-	ended := a.now().UTC()
+	ended := a.now()
 	seen := observer.Finish(ctx)
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
@@ -142,7 +142,8 @@ func (r *recording) run(ctx context.Context) error {
 		return fmt.Errorf("record: %w", err)
 	}
 	for i, t := range trials {
-		t.trial.StartedAt, t.trial.EndedAt, t.trial.ZoneAssumed = began, ended, false
+		t.trial.StartedAt, t.trial.ZoneAssumed = began.UTC(), false
+		t.trial.EndedAt = t.trial.StartedAt.Add(ended.Sub(began)) // by the clock that nobody sets
 		if len(trials) == 1 {
 			tool.Observe(t.trial, seen, ended.Sub(began))
 		} else {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -68,8 +70,11 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		return err
 	}
 	defer ui.end()
+	history := runStore{DB: db, app: a, ended: ctx.Done()}
 	j := a.judgeOf(db, file)
-	j.accept = func(ctx context.Context) error { return accept(ctx, db, s) }
+	j.accept = func(ctx context.Context) error {
+		return history.patiently(ctx, func() error { return accept(ctx, db, s) })
+	}
 	j.void = func(ctx context.Context, ids []core.ID) ([]string, error) { return voidRules(ctx, db, ids) }
 	if err := study.Check(ctx, file, j); err != nil {
 		return err
@@ -87,14 +92,15 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		return err
 	}
 	defer func() { _ = letGo() }() // the kernel takes the lock back in any case
-	if err := a.recover(ctx, db, s.Name); err != nil {
+	if err := history.patiently(ctx, func() error { return a.recover(ctx, db, s.Name) }); err != nil {
 		return err
 	}
 	resolved, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("study %s: %w", s.Name, err)
 	}
-	if err := db.SaveStudy(ctx, s.Name, resolved, a.now().UTC()); err != nil {
+	now := a.now().UTC()
+	if err := history.patiently(ctx, func() error { return db.SaveStudy(ctx, s.Name, resolved, now) }); err != nil {
 		return fmt.Errorf("study %s: %w", s.Name, err)
 	}
 	hostname, err := os.Hostname()
@@ -117,12 +123,18 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	if err != nil {
 		return err
 	}
+	history.redact = serving.NewRedactor(secrets)
 	runner := &study.Runner{
-		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
+		File: file, Store: history, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
 		Events: teller.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}
 	a.interrupt.Store(true)
+	// Who reads what we say may go away; the study goes on. Without a handler the first
+	// line that nobody reads would end this process.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
 	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
 	started.ready()
 	res, err := carryOut(ctx, runner)

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sweepbook": func() { os.Exit(start()) },
 		"faketool":  func() { os.Exit(fakeTool()) },
-		"holddb":    func() { os.Exit(holdDB()) },    // another writer
+		"holder":    func() { os.Exit(holderMain()) },
 		"rival":     func() { os.Exit(rivalMain()) }, // for BenchmarkHistory
 	})
 }
