@@ -100,6 +100,9 @@ func (t *runTeller) event(e study.Event) {
 		default:
 			t.tellLeft(1, 0)
 		}
+	case study.EventStopped:
+		s := e.Elapsed.Seconds()
+		t.tell(progress.Event{Event: progress.KindStopped, Elapsed: &s})
 	case study.EventDecision:
 		t.tell(progress.Event{Event: progress.KindDecision, Text: e.Text})
 	case study.EventWarning:
