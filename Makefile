@@ -13,7 +13,7 @@ BENCH_HISTORY ?= bench/history.db
 BENCH_TRIALS ?= 1000000
 N ?= 100000
 
-.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
+.PHONY: help build test race lint vet kills fuzz bench overhead bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench: ## trials stored, seeds imported, a query process beside one that only op
 
 kills: ## KILLS=200 times kill -9 of a part of a run at a moment drawn from a printed SEED, and resume
 	$(GO) test ./cmd/sweepbook -run '^TestKills$$' -v -timeout 120m -kills $(KILLS) -kills-seed $(SEED)
+
+overhead: ## the share of a study of 200 trials on sim that is neither launch nor benchmark, at most 1 % (20 minutes)
+	$(GO) test ./cmd/sweepbook -count=1 -run '^TestOverhead$$' -v -timeout 120m -overhead 200
 
 bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
 	@mkdir -p $(dir $(BENCH_HISTORY))
