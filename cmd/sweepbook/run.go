@@ -113,12 +113,13 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	defer guard.Close()
 	secrets := a.secretsOf(s.Run.Secrets)
-	teller, err := a.tellerOf(ctx, db, file, j, ui)
+	redact := serving.NewRedactor(secrets)
+	teller, err := a.tellerOf(ctx, db, file, j, ui, redact.String)
 	if err != nil {
 		return err
 	}
 	runner := &study.Runner{
-		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
+		File: file, Store: runStore{DB: db, app: a, redact: redact, ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
 		Events: teller.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}

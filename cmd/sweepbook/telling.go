@@ -12,13 +12,13 @@ import (
 
 // tellerOf makes what tells of the run of a study that is held: with an estimate from
 // what this history knows, and a journal for attach and status.
-func (a *app) tellerOf(ctx context.Context, db *store.DB, file *study.File, j judge, ui *teller) (*runTeller, error) {
+func (a *app) tellerOf(ctx context.Context, db *store.DB, file *study.File, j judge, ui *teller, redact func(string) string) (*runTeller, error) {
 	s := &file.Study
 	durations, err := a.seen(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	t := &runTeller{teller: ui, forecast: study.NewForecast(s, durations), goal: s.Objective}
+	t := &runTeller{teller: ui, forecast: study.NewForecast(s, durations), goal: s.Objective, redact: redact}
 	t.value = func(trial *core.Trial) (float64, bool, bool) {
 		if trial.Workload.Name != s.DecideOn {
 			return 0, false, false
