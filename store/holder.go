@@ -45,7 +45,7 @@ func StudyHolder(history, study string) (Holder, Standing, error) {
 		return Holder{}, HolderNone, fmt.Errorf("study %s: %w", study, err)
 	}
 	var by owner
-	if err := json.Unmarshal(text, &by); err != nil {
+	if json.Unmarshal(text, &by) != nil {
 		// It is locked first and written then.
 		return Holder{Study: study}, HolderElsewhere, nil
 	}
