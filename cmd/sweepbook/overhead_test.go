@@ -19,8 +19,8 @@ import (
 
 var overheadTrials = flag.Int("overhead", 8, "trials of TestOverhead; from 200 on its share is judged")
 
-// overheadStudy is a grid whose launches measure four loads each. The simulator keeps
-// the pace of a GPU, so that trials last as long as short ones on a GPU do.
+// overheadStudy is a grid whose launches measure four loads each. Where it is judged the
+// simulator keeps twice the pace of a GPU, so that trials last as long as short ones do.
 const overheadStudy = `study: overhead
 model: {name: Qwen/Qwen3-8B}
 hardware: {gpu: NVIDIA H100 80GB HBM3, gpus: 1}
