@@ -14,7 +14,7 @@ BENCH_TRIALS ?= 1000000
 N ?= 100000
 FUZZ_TMP ?= $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
-.PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean plugin-python-real
+.PHONY: help build test race lint vet torture faults fuzz bench overhead bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean plugin-python-real
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ torture: ## ROUNDS=500 rounds over one history: kill -9 of parts of a run at mom
 faults: ## full and failing disks at every write and sync, by strace
 	$(GO) test ./store -count 1 -run '^TestFaults' -v -timeout 6h -faults 0
 	$(GO) test ./cmd/sweepbook -count 1 -run '^TestRunOnBadDisk$$' -v -timeout 30m
+
+overhead: ## the share of a study of 200 trials on sim that is neither launch nor benchmark, at most 1 % (20 minutes)
+	$(GO) test ./cmd/sweepbook -count=1 -run '^TestOverhead$$' -v -timeout 120m -overhead 200
 
 bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
 	@mkdir -p $(dir $(BENCH_HISTORY))

@@ -65,20 +65,19 @@ func studyLabel(study string) string {
 
 // auditTouched audits a study as a whole, or of a very large one what was touched.
 func (w *writeTx) auditTouched(study string, numbers map[int64]bool) error {
-	where, args := "study IS ?", []any{optText(study)}
 	var many bool
 	if _, err := w.find([]any{&many}, "SELECT count(*) > ? FROM (SELECT 1 FROM trial WHERE study IS ? LIMIT ?)",
 		w.db.maxAudited, optText(study), w.db.maxAudited+1); err != nil {
 		return err
 	}
-	if many {
-		list, err := json.Marshal(slices.Sorted(maps.Keys(numbers)))
-		if err != nil {
-			return err
-		}
-		where, args = where+" AND number IN (SELECT value FROM json_each(?))", append(args, string(list))
+	if !many {
+		return w.judgeStudy(study)
 	}
-	_, err := w.judge(nil, where, args...)
+	list, err := json.Marshal(slices.Sorted(maps.Keys(numbers)))
+	if err != nil {
+		return err
+	}
+	_, err = w.judge(nil, "study IS ? AND number IN (SELECT value FROM json_each(?))", optText(study), string(list))
 	return err
 }
 
@@ -88,8 +87,17 @@ func (w *writeTx) auditTouched(study string, numbers map[int64]bool) error {
 // is then worked out anew as well.
 func (w *writeTx) judge(report func(t *core.Trial, before, after []core.Finding), where string, args ...any) (int, error) {
 	trials, err := newLoader(w.ctx, w.tx, toJudge).trials(where, args...)
-	if err != nil || len(trials) == 0 {
+	if err != nil {
 		return 0, err
+	}
+	return len(trials), w.judgeTrials(trials, report)
+}
+
+// judgeTrials audits trials, as one study, that a loader read to be judged. It leaves
+// them with their findings as they are stored then.
+func (w *writeTx) judgeTrials(trials []*core.Trial, report func(t *core.Trial, before, after []core.Finding)) error {
+	if len(trials) == 0 {
+		return nil
 	}
 	before := make([][]core.Finding, len(trials))
 	for i, t := range trials {
@@ -98,13 +106,14 @@ func (w *writeTx) judge(report func(t *core.Trial, before, after []core.Finding)
 			continue
 		}
 		if err := w.rederive(t); err != nil {
-			return 0, fmt.Errorf("trial %d: %w", t.Number, err)
+			return fmt.Errorf("trial %d: %w", t.Number, err)
 		}
 	}
 	said := w.db.opt.Audit(trials)
 	for i, t := range trials {
 		after, given := slices.Clone(said[t.ID]), w.given[t.Number]
 		same := sameFindings(before[i], after)
+		t.Findings = before[i]
 		if same && given == nil {
 			continue
 		}
@@ -113,7 +122,10 @@ func (w *writeTx) judge(report func(t *core.Trial, before, after []core.Finding)
 			err = w.replaceFindings(t.Number, after)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("trial %d: %w", t.Number, err)
+			return fmt.Errorf("trial %d: %w", t.Number, err)
+		}
+		if !same {
+			t.Findings = slices.Clone(after)
 		}
 		if given != nil {
 			given.Findings = after
@@ -122,7 +134,7 @@ func (w *writeTx) judge(report func(t *core.Trial, before, after []core.Finding)
 			report(t, before[i], after)
 		}
 	}
-	return len(trials), nil
+	return nil
 }
 
 // lowerAuditVersion: what was written now was judged by our rules, or by nobody.

@@ -44,11 +44,10 @@ func StudyHolder(history, study string) (Holder, Standing, error) {
 	if err != nil {
 		return Holder{}, HolderNone, fmt.Errorf("study %s: %w", study, err)
 	}
-	var by owner
-	if err := json.Unmarshal(text, &by); err != nil {
-		// It is locked first and written then.
-		return Holder{Study: study}, HolderElsewhere, nil
-	}
+	by := owner{Study: study}
+	// It is locked first and written then: what cannot be read proves nothing, and its
+	// host is nobody's.
+	_ = json.Unmarshal(text, &by)
 	h := Holder{Study: by.Study, Host: by.Host, PID: by.PID, Since: by.Since, owner: by}
 	return h, h.Standing(), nil
 }

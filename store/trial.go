@@ -70,6 +70,7 @@ func Storable(t *core.Trial) error {
 // with its study, see Options.Audit.
 func (db *DB) SaveTrial(ctx context.Context, t *core.Trial) error {
 	return db.write(ctx, "save trial "+t.ID.String(), func(w *writeTx) error {
+		w.trialsAlone = true
 		return w.saveTrial(t, false)
 	})
 }
@@ -83,6 +84,7 @@ func (db *DB) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sam
 		if t.Status.Open() {
 			return fmt.Errorf("%w: status %s is not an end", core.ErrInvalid, t.Status)
 		}
+		w.trialsAlone = true
 		if err := w.saveTrial(t, true); err != nil {
 			return err
 		}
@@ -246,6 +248,7 @@ func (w *writeTx) put(t *core.Trial, s stored) (int64, error) {
 		}
 	}
 	w.touch(number, t, s)
+	w.wrote = append(w.wrote, number)
 	return number, nil
 }
 

@@ -14,6 +14,8 @@ type writerState struct {
 	stmts map[string]*sql.Stmt // by SQL text, which is a small closed set
 	ids   map[string]int64     // rows of shared tables by digest or name
 	pack  packer
+	// judged is the study that was audited last; nil where nothing is known of it.
+	judged *judged
 }
 
 func (s *writerState) close() {
@@ -39,6 +41,11 @@ type writeTx struct {
 	// study, and given are callers' trials that learn what it says.
 	touched map[string]map[int64]bool
 	given   map[int64]*core.Trial
+
+	// trialsAlone says that the transaction writes trials through put and nothing else;
+	// wrote are their numbers.
+	trialsAlone bool
+	wrote       []int64
 }
 
 // write runs fn in one immediate transaction, audits what it touched and commits.
@@ -67,8 +74,8 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 	committed := false
 	defer func() {
 		if !committed {
-			db.state.ids = nil // they may name rows that are rolled back
-			_ = tx.Rollback()  // done already, unless an audit panicked
+			db.state.ids, db.state.judged = nil, nil // they may know what is rolled back
+			_ = tx.Rollback()                        // done already, unless an audit panicked
 		}
 	}()
 	w := &writeTx{ctx: ctx, tx: tx, db: db, state: &db.state, used: map[string]*sql.Stmt{},
@@ -92,6 +99,7 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 		return fmt.Errorf("%s: commit: %w", what, db.explain(err))
 	}
 	committed = true
+	w.settle()
 	w.keep()
 	return nil
 }
@@ -113,9 +121,11 @@ func (w *writeTx) sameSchema() error {
 func (w *writeTx) keep() {
 	for _, text := range w.fresh {
 		stmt, err := w.db.writer.PrepareContext(w.ctx, text) //nolint:sqlclosecheck // kept; writerState.close closes it
-		if err == nil {
-			w.state.stmts[text] = stmt
+		if err != nil {
+			w.state.judged = nil // the connection may be another one now
+			continue
 		}
+		w.state.stmts[text] = stmt
 	}
 }
 

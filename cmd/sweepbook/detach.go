@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,7 +28,7 @@ func runFiles(history, study string) progress.Files {
 
 // detach starts the run again in a session of its own and waits until it holds the
 // study. Whatever keeps it from that is said here, as if it had run here.
-func (a *app) detach(ctx context.Context, cmd *cli.Command, file *study.File) error {
+func (a *app) detach(cmd *cli.Command, file *study.File) error {
 	path, _, err := a.databasePath(cmd)
 	if err != nil {
 		return err

@@ -49,17 +49,17 @@ func (v *tty) step() int {
 	if len(v.lines) == 0 {
 		v.lines = []string{""}
 	}
-	switch c := v.rest[0]; {
-	case c == '\r':
+	switch c := v.rest[0]; c {
+	case '\r':
 		v.column -= v.column % v.columns
 		return 1
-	case c == '\n':
+	case '\n':
 		if v.line++; v.line == len(v.lines) {
 			v.lines = append(v.lines, "")
 		}
 		v.column = 0
 		return 1
-	case c == 0x1b:
+	case 0x1b:
 		m := csi.FindStringSubmatch(v.rest)
 		if m == nil {
 			if len(v.rest) > 12 {

@@ -90,6 +90,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 		fmt.Fprintln(a.stdout, text)
 	}
 	fmt.Fprintf(a.stdout, "at most %d launches, %d trials, about %.1f GPU hours (%s)\n", o.AtMost, o.Trials, o.GPUHours, o.Assumed)
+	if o.Budget != "" {
+		fmt.Fprintln(a.stdout, o.Budget)
+	}
 	return nil
 }
 

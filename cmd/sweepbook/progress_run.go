@@ -24,6 +24,9 @@ type runTeller struct {
 	// where the trial does not qualify.
 	value func(*core.Trial) (v float64, lower, ok bool)
 	goal  string // the objective
+	// redact keeps secrets out of what servers said, since it goes into files; nil keeps
+	// it as it is.
+	redact func(string) string
 
 	counting sync.Mutex
 	left     progress.Left
@@ -57,6 +60,9 @@ func leftOf(r study.Remaining) progress.Left {
 
 // event takes what the runner says. Progress comes from other goroutines.
 func (t *runTeller) event(e study.Event) {
+	if t.redact != nil {
+		e.Text = t.redact(e.Text)
+	}
 	t.counting.Lock()
 	if t.forecast != nil {
 		t.forecast.Take(e)
@@ -100,6 +106,9 @@ func (t *runTeller) event(e study.Event) {
 		default:
 			t.tellLeft(1, 0)
 		}
+	case study.EventStopped:
+		s := e.Elapsed.Seconds()
+		t.tell(progress.Event{Event: progress.KindStopped, Elapsed: &s})
 	case study.EventDecision:
 		t.tell(progress.Event{Event: progress.KindDecision, Text: e.Text})
 	case study.EventWarning:

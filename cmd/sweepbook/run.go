@@ -40,7 +40,7 @@ func (a *app) runCommand() *cli.Command {
 				return err
 			}
 			if cmd.Bool("detach") {
-				return a.detach(ctx, cmd, file)
+				return a.detach(cmd, file)
 			}
 			db, err := a.openWrite(ctx, cmd)
 			if err != nil {
@@ -119,11 +119,12 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	defer guard.Close()
 	secrets := a.secretsOf(s.Run.Secrets)
-	teller, err := a.tellerOf(ctx, db, file, j, ui)
+	redact := serving.NewRedactor(secrets)
+	teller, err := a.tellerOf(ctx, db, file, j, ui, redact.String)
 	if err != nil {
 		return err
 	}
-	history.redact = serving.NewRedactor(secrets)
+	history.redact = redact
 	runner := &study.Runner{
 		File: file, Store: history, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,

@@ -191,8 +191,12 @@ func (a *app) bestOf(ctx context.Context, db *store.DB, name string) (value, num
 		return value, number, "", err
 	}
 	answer, err := query.Run(ctx, deciding{db, name, s.DecideOn}, combined(s.Objective), query.Options{Now: a.now()})
+	if query.IsUsage(err) { // written in an older language, say
+		a.warn("study %s: its objective cannot be asked: %v", name, err)
+		return value, number, s.Objective, nil
+	}
 	if err != nil || len(answer.Rows) == 0 {
-		return value, number, s.Objective, nil // an objective of an older language, say, is no fault of the status
+		return value, number, s.Objective, err
 	}
 	row := answer.Rows[0]
 	if answer.SoundWinner != nil && len(answer.Severity) > 0 && answer.Severity[0] == core.SeverityVoid {

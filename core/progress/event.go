@@ -25,6 +25,7 @@ const (
 	KindKnown    Kind = "known"    // trials of earlier runs that are not measured again
 	KindBest     Kind = "best"     // a trial is the best so far
 	KindLeft     Kind = "left"     // what has ended and what is left
+	KindStopped  Kind = "stopped"  // the server has ended
 	KindDecision Kind = "decision" // the search decided something
 	KindWarning  Kind = "warning"
 	KindEnding   Kind = "ending" // a person asked the run to end after the trial in progress
@@ -51,7 +52,7 @@ type Event struct {
 	Phase   string   `json:"phase,omitempty"` // progress: load, warm-up, measure, stop, …
 	Done    int      `json:"done,omitempty"`  // progress: requests
 	Total   int      `json:"total,omitempty"`
-	Elapsed *float64 `json:"elapsed_s,omitempty"`  // progress, trial
+	Elapsed *float64 `json:"elapsed_s,omitempty"`  // progress, trial, stopped
 	Rate    *float64 `json:"output_tps,omitempty"` // progress: tokens of ended answers per second
 
 	Trial *Trial `json:"trial,omitempty"`

@@ -61,6 +61,9 @@ func (s *State) Take(e Event) {
 		s.phase(Event{At: e.At, Phase: "ready"})
 	case KindProgress:
 		s.phase(e)
+	case KindStopped:
+		s.Config = ""
+		s.phase(Event{At: e.At})
 	case KindTrial, KindFailed:
 		s.phase(Event{At: e.At})
 		if t := e.Trial; t != nil && t.Status == core.StatusFailed {

@@ -220,6 +220,10 @@ func (f *Forecast) Settle(trials []*core.Trial) {
 		if t.Status == core.StatusOK || t.Status == core.StatusFailed {
 			f.ended++
 		}
+		// What is verified was measured on the deciding workload before.
+		if i := slices.IndexFunc(f.stages, func(a *ahead) bool { return a.name == "verification" }); ended && i >= 0 && t.Stage == "baseline" {
+			f.stages[i].trials[f.study.DecideOn] = 0
+		}
 	}
 	f.spent = launchTime(trials) * time.Duration(max(1, f.study.Hardware.GPUs))
 }

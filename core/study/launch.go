@@ -316,6 +316,7 @@ func (r *Runner) shutDown(srv *server) {
 	// The polite way and TERM may take the grace time each; then comes KILL.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*r.grace()+30*time.Second)
 	defer cancel()
+	began := r.Now()
 	if srv.proc != nil {
 		polite, done := context.WithTimeout(ctx, r.grace())
 		if !exited(srv.proc) {
@@ -333,6 +334,7 @@ func (r *Runner) shutDown(srv *server) {
 		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("close engine %s: %v", srv.launch.Setup.Config.Engine, err)})
 	}
 	r.prove(srv)
+	r.event(Event{Kind: EventStopped, Elapsed: r.Now().Sub(began)})
 }
 
 // writeFiles writes the plan's files into the launch's folder and nowhere else.

@@ -127,4 +127,5 @@ const (
 	EventKnown  // a trial that had ended before; of a failed launch once, with Total
 	EventDecision
 	EventWarning
+	EventStopped // a server and its engine have ended, which took Elapsed
 )

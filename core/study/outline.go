@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -24,6 +25,7 @@ type Outline struct {
 	Trials   int
 	GPUHours float64 // of all launches, from Assumed
 	Assumed  string  // what GPUHours rests on
+	Budget   string  // what the study may cost, and whether that ends it early; "" without one
 }
 
 // OutlineLaunch is one launch of an outline.
@@ -117,7 +119,28 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	}
 	o.Assumed = assumption(d)
 	o.Depends = depends(s)
+	o.Budget = budget(s, o)
 	return o, nil
+}
+
+// budget says what a study may cost, of all its runs, and whether an outline of it costs
+// more.
+func budget(s *core.Study, o *Outline) string {
+	var limits []string
+	if s.Run.GPUHours > 0 {
+		limits = append(limits, fmt.Sprintf("%g GPU hours", s.Run.GPUHours))
+	}
+	if s.Run.Trials > 0 {
+		limits = append(limits, fmt.Sprintf("%d trials", s.Run.Trials))
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	text := "budget: " + strings.Join(limits, ", ")
+	if s.Run.GPUHours > 0 && o.GPUHours > s.Run.GPUHours || s.Run.Trials > 0 && o.Trials > s.Run.Trials {
+		text += "; it may end the study before all of this is done"
+	}
+	return text
 }
 
 // possibleLaunch is a launch that a search may come to, and the key of the file that
