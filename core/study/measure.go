@@ -20,6 +20,8 @@ type candidate struct {
 	// first and last number the repeats; 0 stands for the study's own, from 1 on.
 	first, last int
 	against     core.Config // the best so far, which a race is run against
+	// whole measures on the deciding workload where the search is judged on another.
+	whole bool
 }
 
 // trialKey is equal for the attempts at one planned trial.

@@ -228,6 +228,19 @@ func (n node) number() float64 {
 	return f
 }
 
+// share reads a share of one: 0.005, 0.5%.
+func (n node) share() float64 {
+	text, percent := strings.CutSuffix(n.text(), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if percent {
+		f /= 100
+	}
+	if err != nil || !(f > 0 && f < 1) {
+		n.fail("%s: want a share such as 0.5%% or 0.005, got %q", n.key, n.text())
+	}
+	return f
+}
+
 // maxCount is what no request, token or repeat count of a study comes near.
 const maxCount = 100_000_000
 

@@ -175,7 +175,12 @@ type bench struct {
 
 func newBench(t *testing.T, stages string) *bench {
 	t.Helper()
-	f, err := read(t, small+stages)
+	return benchOf(t, small+stages)
+}
+
+func benchOf(t *testing.T, text string) *bench {
+	t.Helper()
+	f, err := read(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}
