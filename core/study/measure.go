@@ -49,7 +49,7 @@ func (r *Runner) recall(ctx context.Context) error {
 func launchTime(trials []*core.Trial) time.Duration {
 	held := map[core.ID]time.Duration{}
 	for _, t := range trials {
-		if t.Launch != nil && !t.Launch.StartedAt.IsZero() && !t.EndedAt.IsZero() {
+		if t.Launch != nil && !wasReused(t) && !t.Launch.StartedAt.IsZero() && !t.EndedAt.IsZero() {
 			held[t.Launch.ID] = max(held[t.Launch.ID], t.EndedAt.Sub(t.Launch.StartedAt))
 		}
 	}
@@ -247,6 +247,14 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		if err := r.mayGoOn(ctx); err != nil {
 			return err
 		}
+		if n, err := r.takeOver(ctx, res, trials); err != nil {
+			return err
+		} else if n > 0 {
+			if err := r.raceReused(ctx, c, workloads); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := r.prepare(ctx); err != nil {
 			return err
 		}
@@ -304,7 +312,7 @@ func (r *Runner) measured() int {
 	n := 0
 	for _, attempts := range r.known {
 		for _, t := range attempts {
-			if t.Status == core.StatusOK || t.Status == core.StatusFailed {
+			if (t.Status == core.StatusOK || t.Status == core.StatusFailed) && !wasReused(t) {
 				n++
 			}
 		}

@@ -271,6 +271,19 @@ func (n node) duration() time.Duration {
 	return d
 }
 
+// age reads 14d, 36h.
+func (n node) age() time.Duration {
+	days, inDays := strings.CutSuffix(n.text(), "d")
+	if i, err := strconv.Atoi(days); inDays && err == nil && i > 0 && i <= 36500 {
+		return time.Duration(i) * 24 * time.Hour
+	}
+	d, err := time.ParseDuration(n.text())
+	if err != nil || d <= 0 {
+		n.fail("%s: want an age such as 14d or 36h, got %q", n.key, n.text())
+	}
+	return d
+}
+
 func (n node) boolean() bool {
 	v := n.value()
 	if v.Kind != core.KindBool {

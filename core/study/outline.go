@@ -40,9 +40,13 @@ type OutlineLaunch struct {
 	// nil for those of the ruler. Further repeats have other seeds.
 	Benches [][]string
 	Repeats int
+	// Reused names trials of other studies that a run would take over; see FindReusable.
+	Reused []string
 	// Times is how often the launch may come, with other settings below its change: once
 	// for each configuration that a beam carries on.
 	Times int
+
+	workloads []core.NamedWorkload
 }
 
 // Durations are what an estimate rests on: seconds for one launch to become
@@ -77,6 +81,7 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 		if err != nil {
 			return err
 		}
+		l.workloads = workloads
 		l.Argv, l.Repeats, l.Times = plan.Processes[0].Argv, repeats, max(1, l.Times)
 		for _, w := range workloads {
 			for _, load := range w.Loads {

@@ -36,6 +36,22 @@ func times(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// raceReused gives up what is left of a candidate by what was taken over of it.
+func (r *Runner) raceReused(ctx context.Context, c candidate, workloads []core.NamedWorkload) error {
+	if r.racing == nil {
+		return nil
+	}
+	why, err := r.racing(ctx)
+	if err != nil {
+		return fmt.Errorf("objective: %w", err)
+	}
+	if why == "" {
+		return nil
+	}
+	rest, _ := r.trials(c, workloads)
+	return r.stopRest(ctx, rest, "", why)
+}
+
 // stopRest records trials that are not measured any more, with the reason. They are
 // settled: running the study again does not measure them either.
 func (r *Runner) stopRest(ctx context.Context, trials []*core.Trial, class core.FailureClass, why string) error {

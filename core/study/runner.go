@@ -84,6 +84,7 @@ type Result struct {
 	Ran    int // trials measured by this run
 	Known  int // trials that had ended before
 	Failed int // of those measured
+	Reused int // taken over from other studies
 }
 
 // Check reports faults in a study's objective and conditions, at their line.
