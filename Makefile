@@ -41,7 +41,7 @@ check: vet test ## what CI runs
 bench: ## trials stored, seeds imported, a query process beside one that only opens, search strategies on landscapes
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store ./core/ingest ./core/load ./query
 	$(GO) test -run '^$$' -bench QueryProcess -benchtime 21x ./cmd/sweepbook
-	$(GO) test -run '^$$' -bench Strategies -benchtime 1x ./core/study
+	$(GO) test -run '^$$' -bench 'Strategies|Elsewhere' -benchtime 1x ./core/study
 
 kills: ## KILLS=200 times kill -9 of a part of a run at a moment drawn from a printed SEED, and resume
 	$(GO) test ./cmd/sweepbook -run '^TestKills$$' -v -timeout 120m -kills $(KILLS) -kills-seed $(SEED)

@@ -53,16 +53,38 @@ type landscape struct {
 // levels are the values of the five knobs beside the baseline's own.
 var levels = []int{3, 3, 2, 3, 2}
 
-// newLandscape draws a landscape. Each knob's level changes the figure by 10 % or so,
-// every second pair of levels by a further 5 %, and every twentieth pair fails.
-func newLandscape(seed uint64, search core.Search) *landscape {
+// family is a kind of landscape: by how much a knob's level changes the figure, every
+// second pair of levels beside that, how far a measurement scatters, and which share of
+// the pairs fails.
+type family struct {
+	name                     string
+	first                    uint64 // seed
+	own, pair, noise, broken float64
+}
+
+// usual are the landscapes that strategies are judged by.
+var usual = family{own: 0.10, pair: 0.05, noise: 0.01, broken: 0.05}
+
+// others are of kinds and seeds by which nothing was chosen.
+func others() []family {
+	return []family{
+		{"unseen seeds", 5000, 0.10, 0.05, 0.01, 0.05},
+		{"noise 3 %", 6000, 0.10, 0.05, 0.03, 0.05},
+		{"pairs as strong as knobs", 7000, 0.10, 0.10, 0.01, 0.05},
+		{"knobs of 3 %", 8000, 0.03, 0.015, 0.01, 0.05},
+		{"every fifth pair fails", 9000, 0.10, 0.05, 0.01, 0.20},
+	}
+}
+
+// newLandscape draws a landscape.
+func newLandscape(f family, seed uint64, search core.Search) *landscape {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
-	l := &landscape{seed: seed, noise: 0.01, pair: map[[4]int]float64{}, broken: map[[4]int]bool{},
+	l := &landscape{seed: seed, noise: f.noise, pair: map[[4]int]float64{}, broken: map[[4]int]bool{},
 		seen: map[string]int{}, failed: map[string]bool{}}
 	for _, n := range levels {
 		effects := []float64{0}
 		for range n {
-			effects = append(effects, 0.10*r.NormFloat64())
+			effects = append(effects, f.own*r.NormFloat64())
 		}
 		l.effect = append(l.effect, effects)
 	}
@@ -71,9 +93,9 @@ func newLandscape(seed uint64, search core.Search) *landscape {
 			for a := 1; a <= levels[i]; a++ {
 				for b := 1; b <= levels[j]; b++ {
 					if r.IntN(2) == 0 {
-						l.pair[[4]int{i, a, j, b}] = 0.05 * r.NormFloat64()
+						l.pair[[4]int{i, a, j, b}] = f.pair * r.NormFloat64()
 					}
-					l.broken[[4]int{i, a, j, b}] = r.IntN(20) == 0
+					l.broken[[4]int{i, a, j, b}] = r.IntN(20) < int(20*f.broken)
 				}
 			}
 		}
@@ -240,7 +262,12 @@ type outcome struct {
 
 func explore(tb testing.TB, seed uint64, search core.Search) outcome {
 	tb.Helper()
-	l := newLandscape(seed, search)
+	return exploreOne(tb, usual, seed, search)
+}
+
+func exploreOne(tb testing.TB, f family, seed uint64, search core.Search) outcome {
+	tb.Helper()
+	l := newLandscape(f, f.first+seed, search)
 	s := newSearch(l.study, l)
 	if err := s.run(context.Background()); err != nil {
 		tb.Fatal(err)
@@ -353,6 +380,40 @@ func BenchmarkStrategies(b *testing.B) {
 			b.ReportMetric(float64(s.worse), "worse-than-staged")
 			b.ReportMetric(float64(s.better), "better-than-staged")
 		})
+	}
+}
+
+// BenchmarkElsewhere puts the model beside the stages on landscapes of other kinds.
+func BenchmarkElsewhere(b *testing.B) {
+	quick := &core.Screen{Workload: "quick", Repeats: screenRepeats}
+	for _, f := range others() {
+		var greedy []outcome
+		for seed := range seeds {
+			greedy = append(greedy, exploreOne(b, f, uint64(seed), core.Search{}))
+		}
+		base := summarise(greedy, greedy)
+		for _, c := range []core.Search{
+			{Strategy: core.StrategyModel, Screen: quick},
+			{Strategy: core.StrategyModel, MinGain: 0.008, Screen: quick},
+		} {
+			b.Run(fmt.Sprintf("%s/min_gain=%g", strings.ReplaceAll(f.name, " ", "_"), c.MinGain), func(b *testing.B) {
+				var outcomes []outcome
+				for b.Loop() {
+					outcomes = outcomes[:0]
+					for seed := range seeds {
+						outcomes = append(outcomes, exploreOne(b, f, uint64(seed), c))
+					}
+				}
+				s := summarise(outcomes, greedy)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(base.hours, "gpu-h-staged")
+				b.ReportMetric(s.hours, "gpu-h")
+				b.ReportMetric(100*base.winner, "%of-best-staged")
+				b.ReportMetric(100*s.winner, "%of-best")
+				b.ReportMetric(float64(s.worse), "worse-than-staged")
+				b.ReportMetric(float64(s.better), "better-than-staged")
+			})
+		}
 	}
 }
 

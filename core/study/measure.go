@@ -237,6 +237,13 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 			res.Known += len(known)
 			r.tellKnown(known)
 			first = false
+			if len(known) > 0 && len(trials) > 0 {
+				// A run that was cut off between a trial and what it decides.
+				if err := r.raceKnown(ctx, c, workloads); err != nil {
+					return err
+				}
+				trials, _ = r.trials(c, workloads)
+			}
 		}
 		if len(trials) == 0 {
 			return nil
@@ -250,7 +257,7 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		if n, err := r.takeOver(ctx, res, trials); err != nil {
 			return err
 		} else if n > 0 {
-			if err := r.raceReused(ctx, c, workloads); err != nil {
+			if err := r.raceKnown(ctx, c, workloads); err != nil {
 				return err
 			}
 			continue

@@ -36,8 +36,8 @@ func times(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// raceReused gives up what is left of a candidate by what was taken over of it.
-func (r *Runner) raceReused(ctx context.Context, c candidate, workloads []core.NamedWorkload) error {
+// raceKnown gives up what is left of a candidate by what is on record of it.
+func (r *Runner) raceKnown(ctx context.Context, c candidate, workloads []core.NamedWorkload) error {
 	if r.racing == nil {
 		return nil
 	}
