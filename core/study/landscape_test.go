@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -40,6 +39,7 @@ type landscape struct {
 	best     float64            // the highest true value
 	seen     map[string]int     // where the measurements of a configuration are
 	measured [][]float64
+	screened []bool // of each of those, whether they are short trials
 	failed   map[string]bool
 
 	hours  float64
@@ -201,7 +201,7 @@ func (l *landscape) try(ctx context.Context, c candidate) error {
 	}
 	l.hours += launchHours
 	place := len(l.measured)
-	l.seen[key], l.measured = place, append(l.measured, nil)
+	l.seen[key], l.measured, l.screened = place, append(l.measured, nil), append(l.screened, screened)
 	for repeat := 1; repeat <= repeats; repeat++ {
 		l.measured[place] = append(l.measured[place], l.measurement(key, value, repeat, share))
 		l.hours += share * trialHours
@@ -230,9 +230,9 @@ func (l *landscape) compare(_ context.Context, configs []core.Config, whole bool
 		prefix = screenKey
 	}
 	var measured [][]float64
-	for _, key := range slices.Sorted(maps.Keys(l.seen)) {
-		if strings.HasPrefix(key, screenKey) == (prefix != "") {
-			measured = append(measured, l.measured[l.seen[key]])
+	for place, screened := range l.screened {
+		if screened == (prefix != "") {
+			measured = append(measured, l.measured[place])
 		}
 	}
 	s.noise, _ = stats.PooledNoise(measured)
