@@ -82,8 +82,8 @@ func (r *Runner) here(planned *core.Trial) *core.Trial {
 // first.
 func (r *Runner) takeOver(ctx context.Context, res *Result, trials []*core.Trial) (int, error) {
 	rules := r.File.Study.Run
-	if !rules.Reuse || len(trials) == 0 {
-		return 0, nil
+	if !rules.Reuse || len(trials) == 0 || trials[0].Stage == confirmation {
+		return 0, nil // a confirmation is there for fresh figures
 	}
 	if err := r.prepare(ctx); err != nil {
 		return 0, err

@@ -120,6 +120,34 @@ func TestEveryStrategyResumes(t *testing.T) {
 	}
 }
 
+// What another study measured is taken over for a search, never for a confirmation,
+// which wants fresh figures; and it counts for no budget.
+func TestReuse(t *testing.T) {
+	text := strings.Replace(small, "{sim: {}}", "{sim: {version: \"1.0\"}}\nhardware: {gpu: G}", 1) +
+		"run: {repeats: 2, reuse: history, max_age: 1h, budget: {trials: 4}}\nsearch: {strategy: list, configs: [{width: 1}]}\n"
+	b := benchOf(t, text)
+	b.Host = "h"
+	if res, err := b.Run(t.Context()); err != nil || res.Ran != 4 || res.Reused != 0 {
+		t.Fatalf("measured %d, took over %d: %v", res.Ran, res.Reused, err)
+	}
+	for _, trial := range b.m.trials {
+		trial.Study = "before"
+	}
+	launches := b.ran
+	res, err := b.Run(t.Context())
+	if err != nil || res.Ran != 0 || res.Reused != 4 || b.ran != launches {
+		t.Fatalf("measured %d, took over %d in %d launches: %v", res.Ran, res.Reused, b.ran-launches, err)
+	}
+	for _, trial := range b.m.trials {
+		if trial.Study == "s" && !strings.HasPrefix(trial.Extra[study.ReusedFrom].Text, "trial ") {
+			t.Errorf("%s does not say where it is from: %v", trial.Option, trial.Extra)
+		}
+	}
+	if res, err = b.Confirm(t.Context(), 1); err != nil || res.Ran != 2 || res.Reused != 0 {
+		t.Errorf("a confirmation of two measured %d and took over %d: %v", res.Ran, res.Reused, err)
+	}
+}
+
 // withQuick is a study with a shorter workload beside the deciding one.
 var withQuick = strings.Replace(small, "objective:", "  quick: {dataset: random, input: 8, output: 4, requests: 2}\ndecide_on: a\nobjective:", 1)
 
