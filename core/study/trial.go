@@ -27,9 +27,11 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	if by != ruler {
 		measure = r.byTool
 	}
+	after := srv.besides(t)
 	samples, stop := measure(ctx, srv, t)
 	t.EndedAt = r.Now().UTC()
 	srv.mark(t)
+	after()
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
 		return fmt.Errorf("record trial %s: %w", t.ID, err)
