@@ -42,7 +42,7 @@ check: vet test ## what CI runs
 bench: ## trials stored, seeds imported, a query process beside one that only opens, search strategies on landscapes
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store ./core/ingest ./core/load ./query
 	$(GO) test -run '^$$' -bench QueryProcess -benchtime 21x ./cmd/sweepbook
-	$(GO) test -run '^$$' -bench Strategies -benchtime 1x ./core/study
+	$(GO) test -run '^$$' -bench 'Strategies|Elsewhere' -benchtime 1x ./core/study
 
 torture: ## ROUNDS=500 rounds over one history: kill -9 of parts of a run at moments drawn from a printed SEED, as root also as another user
 	$(GO) test ./cmd/sweepbook -count 1 -run '^TestTorture$$' -v -timeout 6h -rounds $(ROUNDS) -torture-seed $(SEED)

@@ -14,9 +14,24 @@ type Search struct {
 	Race    bool     `json:"race,omitempty"`
 	Matrix  []Axis   `json:"matrix,omitempty"`  // of a grid, or of what random draws from
 	Exclude []Config `json:"exclude,omitempty"` // partial configurations that the matrix leaves out
-	Samples int      `json:"samples,omitempty"` // how many of the matrix random tries
-	Seed    int      `json:"seed,omitempty"`    // of random
+	// Samples is how many of the matrix random tries, and model at most beside the
+	// baseline; 0 is no limit of model.
+	Samples int `json:"samples,omitempty"`
+	Seed    int `json:"seed,omitempty"` // of random, and of model among equal guesses
+	// MinGain is the gain, as a share, that model must still expect of a configuration to
+	// try it; 0 is its default.
+	MinGain float64 `json:"min_gain,omitempty"`
+	// Screen judges the search on a shorter workload; nil is none.
+	Screen  *Screen  `json:"screen,omitempty"`
 	Configs []Option `json:"configs,omitempty"` // of a list, each laid over the baseline
+}
+
+// Screen is a workload that takes less time than the deciding one, on which a search is
+// judged: each candidate is measured there until it is known which side of the best so
+// far it is on. What the search ends with is measured in full.
+type Screen struct {
+	Workload string `json:"workload"`
+	Repeats  int    `json:"repeats"` // at most, of each candidate
 }
 
 // The strategies of a search.
@@ -25,11 +40,12 @@ const (
 	StrategyGrid   = "grid"
 	StrategyRandom = "random"
 	StrategyList   = "list"
+	StrategyModel  = "model"
 )
 
 // Strategies lists every strategy.
 func Strategies() []string {
-	return []string{StrategyStaged, StrategyGrid, StrategyRandom, StrategyList}
+	return []string{StrategyStaged, StrategyGrid, StrategyRandom, StrategyList, StrategyModel}
 }
 
 // Axis is one setting of a matrix with the values that it takes.

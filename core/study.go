@@ -68,6 +68,10 @@ type RunRules struct {
 	Retries        int           `json:"retries"`                // further attempts after an infrastructure failure
 	StopTimeout    time.Duration `json:"stop_timeout,omitempty"` // between TERM and KILL of a server; 0 is 30 s
 	GPU            GPURules      `json:"gpu,omitzero"`
+	// Reuse takes over what other studies measured on an equal setup, no longer ago than
+	// MaxAge.
+	Reuse  bool          `json:"reuse,omitempty"`
+	MaxAge time.Duration `json:"max_age,omitempty"`
 }
 
 // GPURules say what else may be on the GPUs of a launch.

@@ -68,7 +68,8 @@ func reserver(g *gpu.Guard) func(context.Context, core.ID, core.Config) (*study.
 			return nil, err
 		}
 		out := &study.Reserved{Names: r.Names, Ports: r.Ports, Marks: map[string]core.Value{},
-			Prove: func(ctx context.Context, port int) error { return g.Prove(ctx, launch, port, r) }}
+			Beside: func() []string { return g.Locks.Others(os.Getpid()) },
+			Prove:  func(ctx context.Context, port int) error { return g.Prove(ctx, launch, port, r) }}
 		for _, d := range r.Devices {
 			if d.Index >= 0 {
 				out.UUIDs = append(out.UUIDs, d.UUID)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -30,9 +31,10 @@ func (a *app) planCommand() *cli.Command {
 			// The history serves for estimates and for its knob names only, so a
 			// plan works where there is none yet.
 			var src query.Source = nothing{}
+			var store *runStore
 			if db, err := a.openRead(ctx, cmd); err == nil {
 				defer db.Close()
-				src = db
+				src, store = db, &runStore{DB: db, app: a}
 				if durations, err = a.seen(ctx, db); err != nil {
 					return err
 				}
@@ -47,6 +49,15 @@ func (a *app) planCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if store != nil {
+				hostname, err := os.Hostname()
+				if err != nil {
+					return fmt.Errorf("host name: %w", err)
+				}
+				if err := outline.FindReusable(ctx, file, store, hostname, a.now()); err != nil {
+					return err
+				}
+			}
 			return a.outline(cmd, outline, file.Study.Run.Secrets)
 		},
 	})
@@ -56,9 +67,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 	if cmd.String("output") != "table" {
 		var rows [][]string
 		for i, l := range o.Launches {
-			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats), benchLines(l.Benches), fmt.Sprint(l.Times)})
+			rows = append(rows, []string{fmt.Sprint(i + 1), l.Stage, l.Option, l.When, shellLine(typed(l.Argv)), shellLine(assignments(l.Env)), strings.Join(secrets, " "), strings.Join(l.Trials, "; "), fmt.Sprint(l.Repeats), benchLines(l.Benches), fmt.Sprint(l.Times), strings.Join(l.Reused, "; ")})
 		}
-		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats", "benches", "times"}, rows))
+		return a.table(cmd, textTable([]string{"launch", "stage", "option", "when", "command", "env", "secrets", "trials", "repeats", "benches", "times", "reused"}, rows))
 	}
 	for i, l := range o.Launches {
 		fmt.Fprintf(a.stdout, "launch %d  %s: %s\n", i+1, l.Stage, l.Option)
@@ -83,6 +94,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 			if l.Benches[j] != nil {
 				fmt.Fprintf(a.stdout, "  by         %s\n", shellLine(l.Benches[j]))
 			}
+		}
+		for _, text := range l.Reused {
+			fmt.Fprintf(a.stdout, "  reused     %s\n", text)
 		}
 	}
 	fmt.Fprintln(a.stdout)

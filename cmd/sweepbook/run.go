@@ -182,7 +182,11 @@ func (a *app) recover(ctx context.Context, db *store.DB, name string) error {
 }
 
 func (a *app) runDone(cmd *cli.Command, file *study.File, res study.Result, err error) error {
-	fmt.Fprintf(a.stderr, "%d trials measured, %d failed, %d known before\n", res.Ran, res.Failed, res.Known)
+	reused := ""
+	if res.Reused > 0 {
+		reused = fmt.Sprintf(", %d taken over from other studies", res.Reused)
+	}
+	fmt.Fprintf(a.stderr, "%d trials measured, %d failed, %d known before%s\n", res.Ran, res.Failed, res.Known, reused)
 	switch {
 	case errors.Is(err, study.ErrStopped):
 		return hinted{err, self(cmd) + " " + again(cmd, file) + " goes on where it stopped"}

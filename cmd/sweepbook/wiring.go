@@ -34,9 +34,12 @@ type runStore struct {
 }
 
 func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error) {
+	return s.trialsWhere(ctx, core.Cond{Field: "study", Op: core.OpEq, Values: []core.Value{core.String(name)}})
+}
+
+func (s runStore) trialsWhere(ctx context.Context, where ...core.Cond) ([]*core.Trial, error) {
 	var ids []core.ID
-	sel := core.Select{Columns: []string{"id"}, Where: []core.Cond{{Field: "study", Op: core.OpEq, Values: []core.Value{core.String(name)}}}}
-	for row, err := range s.Rows(ctx, sel) {
+	for row, err := range s.Rows(ctx, core.Select{Columns: []string{"id"}, Where: where}) {
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +50,14 @@ func (s runStore) Trials(ctx context.Context, name string) ([]*core.Trial, error
 		ids = append(ids, id)
 	}
 	return s.TrialsByID(ctx, ids)
+}
+
+func (s runStore) Equal(ctx context.Context, name, host, config string) ([]*core.Trial, error) {
+	is := func(field, value string) core.Cond {
+		return core.Cond{Field: field, Op: core.OpEq, Values: []core.Value{core.String(value)}}
+	}
+	trials, err := s.trialsWhere(ctx, is("config", config), is("host", host), is("status", string(core.StatusOK)))
+	return slices.DeleteFunc(trials, func(t *core.Trial) bool { return t.Study == name }), err
 }
 
 // judge answers a study's questions with the query language.

@@ -80,10 +80,14 @@ func conditionRules() []Rule {
 			Title: "neighbour on the host",
 			Doc: "Another launch was measured on the same machine at the same time: CPU, PCIe, memory and power were shared. Only times that the source " +
 				"gives with a zone are compared. Or other processes had memory of the trial's own GPUs before its launch (extra.gpu_neighbours): the " +
-				"study allowed them, or they held little.",
+				"study allowed them, or they held little. Or another run held other GPUs of the machine at the trial's beginning or end " +
+				"(extra.node_neighbours).",
 			check: func(x *subject) []hit {
 				if v := x.t.Extra["gpu_neighbours"]; v.Kind == core.KindText && v.Text != "" {
 					return one("on the same GPU: " + clip(v.Text, 300))
+				}
+				if v := x.t.Extra["node_neighbours"]; v.Kind == core.KindText && v.Text != "" {
+					return one("on other GPUs of the machine: " + clip(v.Text, 300))
 				}
 				if other, ok := x.around.neighbours[x.keys.record]; ok {
 					return one(fmt.Sprintf("on %s at the same time as %s", x.t.Host, other))

@@ -237,6 +237,8 @@ func conditionCases() []ruleCase {
 		{rule: "E14", name: "hit", edit: edits(extra("jit_compiles", core.Number(2)), extra("jit_first", core.String("Triton kernel JIT compilation during inference: _k"))),
 			want: note, needs: []string{"jit_compiles"}},
 		{rule: "E14", name: "none", edit: extra("jit_compiles", core.Number(0))},
+		{rule: "E6", name: "on other GPUs", edit: extra("node_neighbours", core.String(`study "b", process 4711 on GPU-1`)), want: note, metrics: []string{"*"},
+			needs: []string{"node_neighbours"}},
 		{rule: "E6", name: "on the same GPU", edit: extra("gpu_neighbours", core.String("pid 4711 (python3) with 512 MiB")), want: note, metrics: []string{"*"},
 			needs: []string{"gpu_neighbours"}},
 		{rule: "E5", name: "hit", edit: func(t *core.Trial) { t.Throttled = core.Bool(true) }, want: note, metrics: []string{"*"}, needs: []string{"throttled"}},

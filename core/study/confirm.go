@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/stats"
@@ -22,7 +23,7 @@ func (r *Runner) Confirm(ctx context.Context, n int) (Result, error) {
 		return Result{}, err
 	}
 	res := Result{Baseline: baseline(s), Winner: baseline(s)}
-	looking := newSearch(s, silent{runnerLab{Runner: r, res: &res, known: true}})
+	looking := newSearch(s, silent{runnerLab{Runner: r, res: &res, known: true, walked: map[string]bool{}}})
 	if err := looking.run(ctx); err != nil {
 		return res, err
 	}
@@ -81,7 +82,8 @@ func (r *Runner) finish(ctx context.Context, res *Result, s *search, every bool)
 		return nil, nil
 	}
 	s.lab = runnerLab{Runner: r, res: res, known: true, every: every}
-	d, err := s.decide(ctx, append([]core.Config{s.best}, s.tried...))
+	tried := append([]core.Config{s.best}, s.tried...)
+	d, err := s.decideOn(ctx, tried, true)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +97,21 @@ func (r *Runner) finish(ctx context.Context, res *Result, s *search, every bool)
 		res.Winners = append(res.Winners, tied.trial)
 		res.Tied = append(res.Tied, tied.config)
 		all = append(all, tied.config)
+	}
+	if s.study.Search.Screen == nil || res.Void != nil {
+		return all, nil
+	}
+	// What was measured on the screening workload alone is tied by that.
+	screened, err := s.lab.compare(ctx, tried, false)
+	if err != nil {
+		return nil, fmt.Errorf("objective: %w", err)
+	}
+	for _, tied := range choose(append([]core.Config{d.winner}, tried...), screened, true).tied {
+		inFull := func(c core.Config) bool { return c.Hash() == tied.config.Hash() }
+		if !slices.ContainsFunc(d.ranked, inFull) {
+			res.Tied, all = append(res.Tied, tied.config), append(all, tied.config)
+			res.Basis = screened.basis() + " on " + s.study.Search.Screen.Workload
+		}
 	}
 	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ type Reserved struct {
 	Ports  int // first of the launch's own block; 0 is none
 	// Marks are extras of every trial of the launch.
 	Marks map[string]core.Value
+	// Beside tells who holds other GPUs of this machine now; nil looks after none.
+	Beside func() []string
 	// Warning is what a person should know before the launch; "" is nothing.
 	Warning string
 	// Prove shows that nothing of the launch is left after its server was ended on a
@@ -76,6 +79,30 @@ func (srv *server) mark(t *core.Trial) {
 		t.Extra = map[string]core.Value{}
 	}
 	maps.Copy(t.Extra, srv.reserved.Marks)
+}
+
+// besides gathers who is measured beside a launch: each trial is marked with those that
+// were there at its beginning or its end.
+func (srv *server) besides(t *core.Trial) func() {
+	if srv.reserved.Beside == nil {
+		return func() {}
+	}
+	before := srv.reserved.Beside()
+	return func() {
+		all := before
+		for _, other := range srv.reserved.Beside() {
+			if !slices.Contains(all, other) {
+				all = append(all, other)
+			}
+		}
+		if len(all) == 0 {
+			return
+		}
+		if t.Extra == nil {
+			t.Extra = map[string]core.Value{}
+		}
+		t.Extra["node_neighbours"] = core.String(strings.Join(all, "; "))
+	}
 }
 
 // prove makes sure that an ended server left nothing behind. What it finds is a

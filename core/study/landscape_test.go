@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -38,6 +39,7 @@ type landscape struct {
 	best     float64            // the highest true value
 	seen     map[string]int     // where the measurements of a configuration are
 	measured [][]float64
+	screened []bool // of each of those, whether they are short trials
 	failed   map[string]bool
 
 	hours  float64
@@ -51,16 +53,38 @@ type landscape struct {
 // levels are the values of the five knobs beside the baseline's own.
 var levels = []int{3, 3, 2, 3, 2}
 
-// newLandscape draws a landscape. Each knob's level changes the figure by 10 % or so,
-// every second pair of levels by a further 5 %, and every twentieth pair fails.
-func newLandscape(seed uint64, search core.Search) *landscape {
+// family is a kind of landscape: by how much a knob's level changes the figure, every
+// second pair of levels beside that, how far a measurement scatters, and which share of
+// the pairs fails.
+type family struct {
+	name                     string
+	first                    uint64 // seed
+	own, pair, noise, broken float64
+}
+
+// usual are the landscapes that strategies are judged by.
+var usual = family{own: 0.10, pair: 0.05, noise: 0.01, broken: 0.05}
+
+// others are of kinds and seeds by which nothing was chosen.
+func others() []family {
+	return []family{
+		{"unseen seeds", 5000, 0.10, 0.05, 0.01, 0.05},
+		{"noise 3 %", 6000, 0.10, 0.05, 0.03, 0.05},
+		{"pairs as strong as knobs", 7000, 0.10, 0.10, 0.01, 0.05},
+		{"knobs of 3 %", 8000, 0.03, 0.015, 0.01, 0.05},
+		{"every fifth pair fails", 9000, 0.10, 0.05, 0.01, 0.20},
+	}
+}
+
+// newLandscape draws a landscape.
+func newLandscape(f family, seed uint64, search core.Search) *landscape {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
-	l := &landscape{seed: seed, noise: 0.01, pair: map[[4]int]float64{}, broken: map[[4]int]bool{},
+	l := &landscape{seed: seed, noise: f.noise, pair: map[[4]int]float64{}, broken: map[[4]int]bool{},
 		seen: map[string]int{}, failed: map[string]bool{}}
 	for _, n := range levels {
 		effects := []float64{0}
 		for range n {
-			effects = append(effects, 0.10*r.NormFloat64())
+			effects = append(effects, f.own*r.NormFloat64())
 		}
 		l.effect = append(l.effect, effects)
 	}
@@ -69,9 +93,9 @@ func newLandscape(seed uint64, search core.Search) *landscape {
 			for a := 1; a <= levels[i]; a++ {
 				for b := 1; b <= levels[j]; b++ {
 					if r.IntN(2) == 0 {
-						l.pair[[4]int{i, a, j, b}] = 0.05 * r.NormFloat64()
+						l.pair[[4]int{i, a, j, b}] = f.pair * r.NormFloat64()
 					}
-					l.broken[[4]int{i, a, j, b}] = r.IntN(20) == 0
+					l.broken[[4]int{i, a, j, b}] = r.IntN(20) < int(20*f.broken)
 				}
 			}
 		}
@@ -86,7 +110,7 @@ func newLandscape(seed uint64, search core.Search) *landscape {
 			option := core.Option{Name: fmt.Sprintf("%s=%d", axis.Name, level), Change: change}
 			stage.Try, axis.Values = append(stage.Try, option), append(axis.Values, option)
 		}
-		if search.Strategy == "" {
+		if search.Strategy == "" || search.Strategy == core.StrategyStaged {
 			l.study.Stages = append(l.study.Stages, stage)
 		} else {
 			l.study.Search.Matrix = append(l.study.Search.Matrix, axis)
@@ -145,40 +169,51 @@ func (l *landscape) at(at []int) (float64, bool) {
 	return 1000 * math.Exp(sum), true
 }
 
+// A screening trial takes an eighth of a whole one, and scatters as much more as fewer
+// requests do if all of the noise is theirs: by the root of eight.
+const (
+	screenShare = 1.0 / 8
+	screenKey   = "screen "
+)
+
 // measurement is the same for every strategy.
-func (l *landscape) measurement(c core.Config, value float64, repeat int) float64 {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %d", l.seed, c.Hash(), repeat))
+func (l *landscape) measurement(key string, value float64, repeat int, share float64) float64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %d", l.seed, key, repeat))
 	r := rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])))
-	return value * math.Exp(l.noise*r.NormFloat64())
+	return value * math.Exp(l.noise/math.Sqrt(share)*r.NormFloat64())
 }
 
 func (l *landscape) try(ctx context.Context, c candidate) error {
 	hash := c.config.Hash()
-	if _, known := l.seen[hash]; known || l.failed[hash] {
+	key, repeats, share, screened := hash, l.study.Run.Repeats, 1.0, false
+	if screen := l.study.Search.Screen; screen != nil && !c.whole {
+		key, repeats, share, screened = screenKey+hash, screen.Repeats, screenShare, true
+	}
+	if _, known := l.seen[key]; known || l.failed[hash] {
 		return nil
 	}
 	value, ok := l.truth(c.config)
 	if !ok {
 		l.failed[hash] = true
 		l.hours += failedHours
-		l.trials += l.study.Run.Repeats
+		l.trials += repeats
 		return nil
 	}
 	l.hours += launchHours
 	place := len(l.measured)
-	l.seen[hash], l.measured = place, append(l.measured, nil)
-	for repeat := 1; repeat <= l.study.Run.Repeats; repeat++ {
-		l.measured[place] = append(l.measured[place], l.measurement(c.config, value, repeat))
-		l.hours += trialHours
+	l.seen[key], l.measured, l.screened = place, append(l.measured, nil), append(l.screened, screened)
+	for repeat := 1; repeat <= repeats; repeat++ {
+		l.measured[place] = append(l.measured[place], l.measurement(key, value, repeat, share))
+		l.hours += share * trialHours
 		l.trials++
-		if !l.study.Search.Race || c.role != core.RoleCandidate || c.against.Hash() == hash {
+		if !l.study.Search.Race && !screened || c.whole || c.role != core.RoleCandidate || c.against.Hash() == hash {
 			continue
 		}
-		rows, err := l.compare(ctx, []core.Config{c.against, c.config})
+		rows, err := l.compare(ctx, []core.Config{c.against, c.config}, false)
 		if err != nil {
 			return err
 		}
-		if rows.raced(c) != "" {
+		if screened && rows.screened(c) != "" || !screened && rows.raced(c) != "" {
 			break
 		}
 	}
@@ -188,13 +223,23 @@ func (l *landscape) try(ctx context.Context, c candidate) error {
 	return nil
 }
 
-func (l *landscape) compare(_ context.Context, configs []core.Config) (standings, error) {
+func (l *landscape) compare(_ context.Context, configs []core.Config, whole bool) (standings, error) {
 	var s standings
-	s.noise, _ = stats.PooledNoise(l.measured)
+	prefix := ""
+	if l.study.Search.Screen != nil && !whole {
+		prefix = screenKey
+	}
+	var measured [][]float64
+	for place, screened := range l.screened {
+		if screened == (prefix != "") {
+			measured = append(measured, l.measured[place])
+		}
+	}
+	s.noise, _ = stats.PooledNoise(measured)
 	added := map[string]bool{}
 	for _, c := range configs {
 		hash := c.Hash()
-		if place, ok := l.seen[hash]; ok && !added[hash] {
+		if place, ok := l.seen[prefix+hash]; ok && !added[hash] {
 			added[hash] = true
 			xs := l.measured[place]
 			median, _ := stats.Median(xs)
@@ -217,12 +262,17 @@ type outcome struct {
 
 func explore(tb testing.TB, seed uint64, search core.Search) outcome {
 	tb.Helper()
-	l := newLandscape(seed, search)
+	return exploreOne(tb, usual, seed, search)
+}
+
+func exploreOne(tb testing.TB, f family, seed uint64, search core.Search) outcome {
+	tb.Helper()
+	l := newLandscape(f, f.first+seed, search)
 	s := newSearch(l.study, l)
 	if err := s.run(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := s.decide(context.Background(), append([]core.Config{s.best}, s.tried...)); err != nil {
+	if _, err := s.decideOn(context.Background(), append([]core.Config{s.best}, s.tried...), true); err != nil {
 		tb.Fatal(err)
 	}
 	won, _ := l.truth(s.best)
@@ -234,6 +284,7 @@ func contenders() []struct {
 	name   string
 	search core.Search
 } {
+	quick := &core.Screen{Workload: "quick", Repeats: screenRepeats}
 	return []struct {
 		name   string
 		search core.Search
@@ -249,6 +300,13 @@ func contenders() []struct {
 		{"random+samples=60+race", core.Search{Strategy: core.StrategyRandom, Samples: 60, Seed: 1, Race: true}},
 		{"grid", core.Search{Strategy: core.StrategyGrid}},
 		{"grid+race", core.Search{Strategy: core.StrategyGrid, Race: true}},
+		{"staged+screen", core.Search{Screen: quick}},
+		{"staged+second_look+screen", core.Search{SecondLook: true, Screen: quick}},
+		{"staged+beam=2+second_look+screen", core.Search{Beam: 2, SecondLook: true, Screen: quick}},
+		{"model", core.Search{Strategy: core.StrategyModel}},
+		{"model+race", core.Search{Strategy: core.StrategyModel, Race: true}},
+		{"model+screen", core.Search{Strategy: core.StrategyModel, Screen: quick}},
+		{"model+min_gain=0.8%+screen", core.Search{Strategy: core.StrategyModel, MinGain: 0.008, Screen: quick}},
 	}
 }
 
@@ -325,6 +383,40 @@ func BenchmarkStrategies(b *testing.B) {
 	}
 }
 
+// BenchmarkElsewhere puts the model beside the stages on landscapes of other kinds.
+func BenchmarkElsewhere(b *testing.B) {
+	quick := &core.Screen{Workload: "quick", Repeats: screenRepeats}
+	for _, f := range others() {
+		var greedy []outcome
+		for seed := range seeds {
+			greedy = append(greedy, exploreOne(b, f, uint64(seed), core.Search{}))
+		}
+		base := summarise(greedy, greedy)
+		for _, c := range []core.Search{
+			{Strategy: core.StrategyModel, Screen: quick},
+			{Strategy: core.StrategyModel, MinGain: 0.008, Screen: quick},
+		} {
+			b.Run(fmt.Sprintf("%s/min_gain=%g", strings.ReplaceAll(f.name, " ", "_"), c.MinGain), func(b *testing.B) {
+				var outcomes []outcome
+				for b.Loop() {
+					outcomes = outcomes[:0]
+					for seed := range seeds {
+						outcomes = append(outcomes, exploreOne(b, f, uint64(seed), c))
+					}
+				}
+				s := summarise(outcomes, greedy)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(base.hours, "gpu-h-staged")
+				b.ReportMetric(s.hours, "gpu-h")
+				b.ReportMetric(100*base.winner, "%of-best-staged")
+				b.ReportMetric(100*s.winner, "%of-best")
+				b.ReportMetric(float64(s.worse), "worse-than-staged")
+				b.ReportMetric(float64(s.better), "better-than-staged")
+			})
+		}
+	}
+}
+
 // What the strategies promise, on landscapes enough to see it.
 func TestStrategiesOnLandscapes(t *testing.T) {
 	const seeds = 20
@@ -339,6 +431,13 @@ func TestStrategiesOnLandscapes(t *testing.T) {
 	}
 	greedy := all["staged"]
 	of := func(name string) summary { return summarise(all[name], greedy) }
+	base := of("staged")
+	if m := of("model+screen"); m.hours > 0.7*base.hours || m.worse > 1 || m.near < base.near+0.2 {
+		t.Errorf("a screened model takes %.2f hours beside %.2f, ends worse on %d landscapes and near the best on %v beside %v", m.hours, base.hours, m.worse, m.near, base.near)
+	}
+	if m := of("model+min_gain=0.8%+screen"); m.hours > 0.55*base.hours || m.winner < base.winner {
+		t.Errorf("one that ends sooner takes %.2f hours beside %.2f and wins %.4f of the best beside %.4f", m.hours, base.hours, m.winner, base.winner)
+	}
 	if s := of("grid"); s.found < 1 || s.least < 0.95 {
 		t.Errorf("a grid measures everything, yet found %v and chose %v", s.found, s.least)
 	}
@@ -355,7 +454,10 @@ func TestStrategiesOnLandscapes(t *testing.T) {
 
 // A strategy is a pure function of what was measured.
 func TestStrategiesAreRepeatable(t *testing.T) {
-	for _, c := range contenders()[:9] {
+	for _, c := range contenders() {
+		if c.search.Strategy == core.StrategyGrid {
+			continue
+		}
 		if a, b := explore(t, 5, c.search), explore(t, 5, c.search); a != b {
 			t.Errorf("%s: %+v and then %+v", c.name, a, b)
 		}

@@ -17,6 +17,7 @@ const maxCells = 10_000
 type cell struct {
 	name   string
 	config core.Config
+	at     []int // the value of each axis, in the order of axesOf
 }
 
 // matrix lists the configurations of a study's matrix, without those that it
@@ -28,9 +29,9 @@ func matrix(s *core.Study) []cell { return cells(s, s.Search.Exclude) }
 // each other share what the first of them brought into caches.
 var dear = []string{"engine", "checkpoint", "revision", "tp", "pp", "dp", "ep"}
 
-// cells is the product of the axes laid over the baseline, each in the order of the
-// file but for the dear ones, which come first. The last axis changes fastest.
-func cells(s *core.Study, exclude []core.Config) []cell {
+// axesOf are the axes of a matrix in the order of the file but for the dear ones,
+// which come first.
+func axesOf(s *core.Study) []core.Axis {
 	axes := slices.Clone(s.Search.Matrix)
 	place := func(a core.Axis) int {
 		if i := slices.Index(dear, a.Name); i >= 0 {
@@ -39,12 +40,18 @@ func cells(s *core.Study, exclude []core.Config) []cell {
 		return len(dear)
 	}
 	slices.SortStableFunc(axes, func(a, b core.Axis) int { return cmp.Compare(place(a), place(b)) })
+	return axes
+}
+
+// cells is the product of the axes laid over the baseline. The last axis changes
+// fastest.
+func cells(s *core.Study, exclude []core.Config) []cell {
 	out := []cell{{config: baseline(s)}}
-	for _, axis := range axes {
+	for _, axis := range axesOf(s) {
 		var next []cell
 		for _, c := range out {
-			for _, v := range axis.Values {
-				next = append(next, cell{strings.TrimSpace(c.name + " " + v.Name), c.config.With(v.Change)})
+			for i, v := range axis.Values {
+				next = append(next, cell{strings.TrimSpace(c.name + " " + v.Name), c.config.With(v.Change), append(slices.Clone(c.at), i)})
 			}
 		}
 		out = next
@@ -78,17 +85,22 @@ func covers(partial, c core.Config) bool {
 	return true
 }
 
+// drawer gives each configuration a number by a seed.
+func drawer(seed int) func(cell) uint64 {
+	return func(c cell) uint64 {
+		seeded := binary.BigEndian.AppendUint64(nil, uint64(seed))
+		sum := sha256.Sum256(append(seeded, c.config.Hash()...))
+		return binary.BigEndian.Uint64(sum[:])
+	}
+}
+
 // sample draws n configurations of the matrix. The draw is a pure function of the
 // seed and of each configuration, whatever the order of the axes, so that a resumed
 // study draws the same, and one whose matrix has grown keeps most of them.
 // Configurations that load the same are launched next to each other.
 func sample(s *core.Study, n int) []cell {
 	all := matrix(s)
-	draw := func(c cell) uint64 {
-		seeded := binary.BigEndian.AppendUint64(nil, uint64(s.Search.Seed))
-		sum := sha256.Sum256(append(seeded, c.config.Hash()...))
-		return binary.BigEndian.Uint64(sum[:])
-	}
+	draw := drawer(s.Search.Seed)
 	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(draw(a), draw(b)) })
 	all = all[:min(n, len(all))]
 	first := map[string]int{}

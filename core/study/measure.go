@@ -20,6 +20,8 @@ type candidate struct {
 	// first and last number the repeats; 0 stands for the study's own, from 1 on.
 	first, last int
 	against     core.Config // the best so far, which a race is run against
+	// whole measures on the deciding workload where the search is judged on another.
+	whole bool
 }
 
 // trialKey is equal for the attempts at one planned trial.
@@ -47,7 +49,7 @@ func (r *Runner) recall(ctx context.Context) error {
 func launchTime(trials []*core.Trial) time.Duration {
 	held := map[core.ID]time.Duration{}
 	for _, t := range trials {
-		if t.Launch != nil && !t.Launch.StartedAt.IsZero() && !t.EndedAt.IsZero() {
+		if t.Launch != nil && !wasReused(t) && !t.Launch.StartedAt.IsZero() && !t.EndedAt.IsZero() {
 			held[t.Launch.ID] = max(held[t.Launch.ID], t.EndedAt.Sub(t.Launch.StartedAt))
 		}
 	}
@@ -235,6 +237,13 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 			res.Known += len(known)
 			r.tellKnown(known)
 			first = false
+			if len(known) > 0 && len(trials) > 0 {
+				// A run that was cut off between a trial and what it decides.
+				if err := r.raceKnown(ctx, c, workloads); err != nil {
+					return err
+				}
+				trials, _ = r.trials(c, workloads)
+			}
 		}
 		if len(trials) == 0 {
 			return nil
@@ -244,6 +253,14 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 		}
 		if err := r.mayGoOn(ctx); err != nil {
 			return err
+		}
+		if n, err := r.takeOver(ctx, res, trials); err != nil {
+			return err
+		} else if n > 0 {
+			if err := r.raceKnown(ctx, c, workloads); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := r.prepare(ctx); err != nil {
 			return err
@@ -302,7 +319,7 @@ func (r *Runner) measured() int {
 	n := 0
 	for _, attempts := range r.known {
 		for _, t := range attempts {
-			if t.Status == core.StatusOK || t.Status == core.StatusFailed {
+			if (t.Status == core.StatusOK || t.Status == core.StatusFailed) && !wasReused(t) {
 				n++
 			}
 		}

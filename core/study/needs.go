@@ -14,6 +14,9 @@ import (
 type Store interface {
 	// Trials returns every trial of a study, in the order of their numbers.
 	Trials(ctx context.Context, study string) ([]*core.Trial, error)
+	// Equal returns the trials of other studies that ended well on a host with a
+	// configuration, by its hash; in any order.
+	Equal(ctx context.Context, study, host, config string) ([]*core.Trial, error)
 	// SaveTrial inserts or updates a trial that has not ended.
 	SaveTrial(ctx context.Context, t *core.Trial) error
 	// FinishTrial records the end of a trial with its samples, all or nothing.

@@ -228,6 +228,19 @@ func (n node) number() float64 {
 	return f
 }
 
+// share reads a share of one: 0.005, 0.5%.
+func (n node) share() float64 {
+	text, percent := strings.CutSuffix(n.text(), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if percent {
+		f /= 100
+	}
+	if err != nil || !(f > 0 && f < 1) {
+		n.fail("%s: want a share such as 0.5%% or 0.005, got %q", n.key, n.text())
+	}
+	return f
+}
+
 // maxCount is what no request, token or repeat count of a study comes near.
 const maxCount = 100_000_000
 
@@ -254,6 +267,19 @@ func (n node) duration() time.Duration {
 	d, err := time.ParseDuration(n.text())
 	if err != nil || d <= 0 {
 		n.fail("%s: want a duration such as 20m or 90s, got %q", n.key, n.text())
+	}
+	return d
+}
+
+// age reads 14d, 36h.
+func (n node) age() time.Duration {
+	days, inDays := strings.CutSuffix(n.text(), "d")
+	if i, err := strconv.Atoi(days); inDays && err == nil && i > 0 && i <= 36500 {
+		return time.Duration(i) * 24 * time.Hour
+	}
+	d, err := time.ParseDuration(n.text())
+	if err != nil || d <= 0 {
+		n.fail("%s: want an age such as 14d or 36h, got %q", n.key, n.text())
 	}
 	return d
 }

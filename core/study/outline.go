@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,9 +42,13 @@ type OutlineLaunch struct {
 	// nil for those of the ruler. Further repeats have other seeds.
 	Benches [][]string
 	Repeats int
+	// Reused names trials of other studies that a run would take over; see FindReusable.
+	Reused []string
 	// Times is how often the launch may come, with other settings below its change: once
 	// for each configuration that a beam carries on.
 	Times int
+
+	workloads []core.NamedWorkload
 }
 
 // Durations are what an estimate rests on: seconds for one launch to become
@@ -65,16 +70,21 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 	s := &f.Study
 	o := &Outline{Study: s.Name, Strategy: cmp.Or(s.Search.Strategy, core.StrategyStaged)}
 	base := baseline(s)
-	decide := []core.NamedWorkload{*workload(s, s.DecideOn)}
+	whole := []core.NamedWorkload{*workload(s, s.DecideOn)}
+	decide, screenRepeats := whole, s.Run.Repeats
+	if screen := s.Search.Screen; screen != nil {
+		decide, screenRepeats = []core.NamedWorkload{*workload(s, screen.Workload)}, screen.Repeats
+	}
 	planner := &planner{file: f, open: open, sessions: map[string]*Session{}}
 	defer planner.close(context.WithoutCancel(ctx))
 
-	add := func(l OutlineLaunch, workloads []core.NamedWorkload) error {
+	add := func(l OutlineLaunch, workloads []core.NamedWorkload, repeats int) error {
 		plan, err := planner.plan(ctx, l.Config)
 		if err != nil {
 			return err
 		}
-		l.Argv, l.Repeats, l.Times = plan.Processes[0].Argv, s.Run.Repeats, max(1, l.Times)
+		l.workloads = workloads
+		l.Argv, l.Repeats, l.Times = plan.Processes[0].Argv, repeats, max(1, l.Times)
 		for _, w := range workloads {
 			for _, load := range w.Loads {
 				l.Trials = append(l.Trials, w.Workload.Label()+" "+load.Label())
@@ -87,8 +97,8 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 				if known := d.Trial[w.Workload.Name]; known > 0 {
 					trial = known
 				}
-				o.GPUHours += trial.Hours() * float64(l.Times*s.Run.Repeats*max(1, s.Hardware.GPUs))
-				o.Trials += l.Times * s.Run.Repeats
+				o.GPUHours += trial.Hours() * float64(l.Times*repeats*max(1, s.Hardware.GPUs))
+				o.Trials += l.Times * repeats
 			}
 		}
 		ready := assumedReady
@@ -102,8 +112,14 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 		return nil
 	}
 	for _, p := range possible(s) {
-		if err := add(p.OutlineLaunch, decide); err != nil {
+		if err := add(p.OutlineLaunch, decide, screenRepeats); err != nil {
 			return nil, f.Fault(p.key, err)
+		}
+	}
+	if s.Search.Screen != nil {
+		l := OutlineLaunch{Stage: inFullStage, Option: "winner", Config: base, OnTopOf: "the baseline, standing for the winner"}
+		if err := add(l, whole, s.Run.Repeats); err != nil {
+			return nil, err
 		}
 	}
 	if rest := verified(s); len(rest) > 0 {
@@ -112,7 +128,7 @@ func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, eng
 			if name == "winner" {
 				l.OnTopOf = "the baseline, standing for the winner"
 			}
-			if err := add(l, rest); err != nil {
+			if err := add(l, rest, s.Run.Repeats); err != nil {
 				return nil, err
 			}
 		}
@@ -167,6 +183,9 @@ func possible(s *core.Study) []possibleLaunch {
 		}
 		return out
 	}
+	if s.Search.Strategy == core.StrategyModel {
+		return append(out, byAxis(s, base)...)
+	}
 	times := 1 // how many configurations go on to a stage
 	for i, stage := range s.Stages {
 		for j, option := range stage.Try {
@@ -185,6 +204,22 @@ func possible(s *core.Study) []possibleLaunch {
 	return out
 }
 
+// byAxis lists what the strategy model begins with, laid over the baseline.
+func byAxis(s *core.Study, base core.Config) []possibleLaunch {
+	var out []possibleLaunch
+	for _, axis := range axesOf(s) {
+		for _, v := range axis.Values {
+			c := base.With(v.Change)
+			excluded := slices.ContainsFunc(s.Search.Exclude, func(x core.Config) bool { return covers(x, c) })
+			if c.Hash() == base.Hash() || excluded || s.Search.Samples > 0 && len(out) == s.Search.Samples {
+				continue
+			}
+			out = append(out, possibleLaunch{OutlineLaunch{Stage: axis.Name, Option: v.Name, Config: c, OnTopOf: "the baseline, standing for the best so far"}, "search.matrix"})
+		}
+	}
+	return out
+}
+
 // depends says in sentences what of a search hangs on results.
 func depends(s *core.Study) []string {
 	var out []string
@@ -193,6 +228,16 @@ func depends(s *core.Study) []string {
 	}
 	if n := secondLaunches(s); n > 0 {
 		out = append(out, fmt.Sprintf("second look: each earlier choice is tried against its alternatives again, %d launches a pass at most, until a pass changes nothing; not counted", n))
+	}
+	if s.Search.Strategy == core.StrategyModel {
+		text := fmt.Sprintf("model: then one after the other of the %d configurations of the matrix, as long as one is expected to gain more than %.2g %%", len(matrix(s)), 100*cmp.Or(s.Search.MinGain, minGain))
+		if s.Search.Samples > 0 {
+			text += fmt.Sprintf(", %d candidates in all", s.Search.Samples)
+		}
+		out = append(out, text+"; not counted")
+	}
+	if screen := s.Search.Screen; screen != nil {
+		out = append(out, fmt.Sprintf("screen: a candidate is measured on %s until it is surely worse or better than the best so far; counted with all %d repeats", screen.Workload, screen.Repeats))
 	}
 	if s.Search.Race {
 		out = append(out, "race: a candidate that surely loses is not repeated; counted in full")

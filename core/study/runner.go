@@ -84,6 +84,7 @@ type Result struct {
 	Ran    int // trials measured by this run
 	Known  int // trials that had ended before
 	Failed int // of those measured
+	Reused int // taken over from other studies
 }
 
 // Check reports faults in a study's objective and conditions, at their line.
@@ -101,10 +102,16 @@ func Check(ctx context.Context, f *File, judge Judge) error {
 	}
 	// Both compare configurations that are not the best.
 	key := "search.beam"
-	if f.Study.Search.Race {
+	search := f.Study.Search
+	switch {
+	case search.Strategy == core.StrategyModel:
+		key = "search.strategy"
+	case search.Screen != nil:
+		key = "search.screen"
+	case search.Race:
 		key = "search.race"
 	}
-	if f.Study.Search.Race || f.Study.Search.Beam > 1 {
+	if search.Race || search.Beam > 1 || search.Screen != nil || search.Strategy == core.StrategyModel {
 		if _, err := judge.Rank(ctx, f.Study.Objective, nil); err != nil {
 			return f.Fault(key, err)
 		}
@@ -120,7 +127,7 @@ func (r *Runner) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	res := Result{Baseline: baseline(&r.File.Study)}
-	s := newSearch(&r.File.Study, runnerLab{Runner: r, res: &res})
+	s := newSearch(&r.File.Study, runnerLab{Runner: r, res: &res, walked: map[string]bool{}})
 	err := s.run(ctx)
 	res.Winner, res.Void = s.best, s.void
 	if err != nil {

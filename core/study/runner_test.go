@@ -27,13 +27,24 @@ func (m *memory) find(id core.ID) int {
 	return slices.IndexFunc(m.trials, func(t *core.Trial) bool { return t.ID == id })
 }
 
-func (m *memory) Trials(context.Context, string) ([]*core.Trial, error) {
+func (m *memory) Trials(_ context.Context, study string) ([]*core.Trial, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []*core.Trial
 	for _, t := range m.trials {
-		c := *t
-		out = append(out, &c)
+		if c := *t; t.Study == study {
+			out = append(out, &c)
+		}
+	}
+	return out, nil
+}
+
+func (m *memory) Equal(_ context.Context, study, host, config string) ([]*core.Trial, error) {
+	var out []*core.Trial
+	for _, t := range m.trials {
+		if t.Study != study && t.Host == host && t.Setup.Config.Hash() == config && t.Status == core.StatusOK {
+			out = append(out, t)
+		}
 	}
 	return out, nil
 }
@@ -175,7 +186,12 @@ type bench struct {
 
 func newBench(t *testing.T, stages string) *bench {
 	t.Helper()
-	f, err := read(t, small+stages)
+	return benchOf(t, small+stages)
+}
+
+func benchOf(t *testing.T, text string) *bench {
+	t.Helper()
+	f, err := read(t, text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,16 @@ import (
 
 // belongs lists which keys of the search section each strategy takes.
 var belongs = map[string][]string{
-	core.StrategyStaged: {"beam", "second_look", "race"},
-	core.StrategyGrid:   {"matrix", "exclude", "race"},
-	core.StrategyRandom: {"matrix", "exclude", "samples", "seed", "race"},
-	core.StrategyList:   {"configs", "race"},
+	core.StrategyStaged: {"beam", "second_look", "race", "screen"},
+	core.StrategyGrid:   {"matrix", "exclude", "race", "screen"},
+	core.StrategyRandom: {"matrix", "exclude", "samples", "seed", "race", "screen"},
+	core.StrategyList:   {"configs", "race", "screen"},
+	core.StrategyModel:  {"matrix", "exclude", "samples", "seed", "min_gain", "race", "screen"},
 }
+
+// screenRepeats is how often a candidate is measured on the screening workload at most,
+// where the file does not say it.
+const screenRepeats = 6
 
 func (f *File) search(n node) {
 	s := &f.Study.Search
@@ -40,6 +45,8 @@ func (f *File) search(n node) {
 		"exclude":     keep("exclude", func(n node) { s.Exclude = f.exclusions(n) }),
 		"samples":     keep("samples", func(n node) { s.Samples = n.count(1) }),
 		"seed":        keep("seed", func(n node) { s.Seed = n.count(0) }),
+		"min_gain":    keep("min_gain", func(n node) { s.MinGain = n.share() }),
+		"screen":      keep("screen", func(n node) { s.Screen = readScreen(n) }),
 		"configs":     keep("configs", func(n node) { s.Configs = f.options(n) }),
 	})
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -53,8 +60,36 @@ func (f *File) search(n node) {
 		}
 	}
 	missing("matrix", len(s.Matrix) > 0)
-	missing("samples", s.Samples > 0)
+	missing("samples", s.Samples > 0 || s.Strategy == core.StrategyModel)
 	missing("configs", len(s.Configs) > 0)
+}
+
+func readScreen(n node) *core.Screen {
+	s := &core.Screen{Repeats: screenRepeats}
+	n.mapping(map[string]func(node){
+		"workload": func(n node) { s.Workload = n.text() },
+		"repeats":  func(n node) { s.Repeats = n.count(1) },
+	})
+	return s
+}
+
+// completeScreen checks the workload on which a search is judged.
+func (f *File) completeScreen(fail func(key, format string, args ...any)) {
+	s := &f.Study
+	if s.Search.Screen == nil {
+		return
+	}
+	name := s.Search.Screen.Workload
+	switch w := workload(s, name); {
+	case name == "":
+		fail("search.screen", "workload is missing: a shorter one, of those under workloads")
+	case w == nil:
+		fail("search.screen", "no workload is named %q%s", name, didYouMean(name, workloadNames(s)))
+	case name == s.DecideOn:
+		fail("search.screen", "%s is what the study decides on; name a shorter workload", name)
+	case len(w.Loads) > 1:
+		fail("search.screen", "%s is a curve of %d loads; name a workload with one", name, len(w.Loads))
+	}
 }
 
 // options reads alternatives, each a partial configuration.
@@ -121,6 +156,7 @@ func (f *File) completeSearch(root node) {
 	s := &f.Study
 	at := func(key string) ast.Node { return f.places[key] }
 	fail := func(key, format string, args ...any) { root.in.fail(at(key), key+": "+format, args...) }
+	f.completeScreen(fail)
 	if s.Search.Strategy != "" && s.Search.Strategy != core.StrategyStaged && len(s.Stages) > 0 {
 		fail("search.strategy", "stages belong to the strategy staged; %s does not go through them", s.Search.Strategy)
 	}

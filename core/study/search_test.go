@@ -3,6 +3,7 @@ package study_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -65,21 +66,24 @@ func TestStrategies(t *testing.T) {
 func TestEveryStrategyResumes(t *testing.T) {
 	const matrix = "matrix: {speed: [2, 3, 5], width: [1, 2]}"
 	for name, search := range map[string]string{
-		"grid":   "search: {strategy: grid, " + matrix + "}",
-		"random": "search: {strategy: random, samples: 4, seed: 7, " + matrix + "}",
-		"list":   "search: {strategy: list, configs: [{speed: 4}, {speed: 9}, {speed: 4, width: 1}]}",
-		"beam":   "search: {beam: 2, second_look: true}\nstages: [{name: a, try: [{speed: 2}, {speed: 3}]}, {name: b, try: [{width: 1}, {width: 2}]}, {name: c, try: [{speed: 6}]}]",
-		"race":   "search: {strategy: grid, race: true, " + matrix + "}",
+		"grid":            "search: {strategy: grid, " + matrix + "}",
+		"random":          "search: {strategy: random, samples: 4, seed: 7, " + matrix + "}",
+		"list":            "search: {strategy: list, configs: [{speed: 4}, {speed: 9}, {speed: 4, width: 1}]}",
+		"beam":            "search: {beam: 2, second_look: true}\nstages: [{name: a, try: [{speed: 2}, {speed: 3}]}, {name: b, try: [{width: 1}, {width: 2}]}, {name: c, try: [{speed: 6}]}]",
+		"race":            "search: {strategy: grid, race: true, " + matrix + "}",
+		"model":           "search: {strategy: model, seed: 3, matrix: {speed: [2, 3, 5], width: [1, 2], x: [null, 1]}}",
+		"screen":          "search: {strategy: model, samples: 5, screen: {workload: quick}, " + matrix + "}",
+		"screened stages": "search: {screen: {workload: quick, repeats: 3}}\nstages: [{name: a, try: [{speed: 2}, {speed: 3}]}, {name: b, try: [{width: 1}, {width: 2}]}]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := search + "\nrun: {repeats: 2}\n"
-			whole := newBench(t, text)
+			text := withQuick + search + "\nrun: {repeats: 2}\n"
+			whole := benchOf(t, text)
 			want, err := whole.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			for stopAfter := 1; stopAfter < len(whole.m.trials); stopAfter += 3 {
-				b := newBench(t, text)
+				b := benchOf(t, text)
 				stop, ended := make(chan struct{}), 0
 				b.Stopping = stop
 				b.Events = func(e study.Event) {
@@ -103,6 +107,9 @@ func TestEveryStrategyResumes(t *testing.T) {
 				seen := map[string]bool{}
 				for _, trial := range b.m.trials {
 					key := fmt.Sprint(trial.Setup.Config.Hash(), trial.Workload.Hash(), trial.Load.Hash(), trial.Repeat)
+					if trial.Status != core.StatusOK {
+						continue
+					}
 					if seen[key] {
 						t.Errorf("stopped after %d: %s/%s repeat %d was measured twice", stopAfter, trial.Stage, trial.Option, trial.Repeat)
 					}
@@ -110,6 +117,138 @@ func TestEveryStrategyResumes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What another study measured is taken over for a search, never for a confirmation,
+// which wants fresh figures; and it counts for no budget.
+func TestReuse(t *testing.T) {
+	text := strings.Replace(small, "{sim: {}}", "{sim: {version: \"1.0\"}}\nhardware: {gpu: G}", 1) +
+		"run: {repeats: 2, reuse: history, max_age: 1h, budget: {trials: 4}}\nsearch: {strategy: list, configs: [{width: 1}]}\n"
+	b := benchOf(t, text)
+	b.Host = "h"
+	if res, err := b.Run(t.Context()); err != nil || res.Ran != 4 || res.Reused != 0 {
+		t.Fatalf("measured %d, took over %d: %v", res.Ran, res.Reused, err)
+	}
+	for _, trial := range b.m.trials {
+		trial.Study = "before"
+	}
+	launches := b.ran
+	res, err := b.Run(t.Context())
+	if err != nil || res.Ran != 0 || res.Reused != 4 || b.ran != launches {
+		t.Fatalf("measured %d, took over %d in %d launches: %v", res.Ran, res.Reused, b.ran-launches, err)
+	}
+	for _, trial := range b.m.trials {
+		if trial.Study == "s" && !strings.HasPrefix(trial.Extra[study.ReusedFrom].Text, "trial ") {
+			t.Errorf("%s does not say where it is from: %v", trial.Option, trial.Extra)
+		}
+	}
+	if res, err = b.Confirm(t.Context(), 1); err != nil || res.Ran != 2 || res.Reused != 0 {
+		t.Errorf("a confirmation of two measured %d and took over %d: %v", res.Ran, res.Reused, err)
+	}
+}
+
+// withQuick is a study with a shorter workload beside the deciding one.
+var withQuick = strings.Replace(small, "objective:", "  quick: {dataset: random, input: 8, output: 4, requests: 2}\ndecide_on: a\nobjective:", 1)
+
+// What a model proposes rests on the figures alone: on a matrix whose best lies where two
+// settings meet it gets there without going everywhere, and again by the same way.
+func TestModelFindsWhatHelpsTogether(t *testing.T) {
+	run := func(search string) (*bench, study.Result) {
+		b := newBench(t, search)
+		open := b.Open
+		b.Open = func(ctx context.Context, engine string) (*study.Session, error) {
+			s, err := open(ctx, engine)
+			s.Engine = together{}
+			return s, err
+		}
+		res, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b, res
+	}
+	const search = "search: {strategy: model, seed: 1, matrix: {x: [null, 1], y: [null, 1], speed: [0, 1, 2, 3, 4, 5]}}\n"
+	b, res := run(search)
+	if got := res.Winner.Knobs.String(); got != "speed=5 x=1 y=1" {
+		t.Errorf("winner %q", got)
+	}
+	if len(b.options()) > 18 {
+		t.Errorf("%d of 24 configurations were tried: %v", len(b.options()), b.options())
+	}
+	again, _ := run(search)
+	if diff := strings.Join(again.options(), ", "); diff != strings.Join(b.options(), ", ") {
+		t.Errorf("another way the second time:\n%s\n%s", diff, strings.Join(b.options(), ", "))
+	}
+	few, _ := run(strings.Replace(search, "seed: 1", "samples: 4", 1))
+	if got := len(few.options()); got != 5 {
+		t.Errorf("baseline and %d candidates for samples: 4", got-1)
+	}
+}
+
+// A model keeps away from what failed: of two values that do not start together only
+// the first meeting is paid for.
+func TestModelLearnsWhatFails(t *testing.T) {
+	b := newBench(t, "search: {strategy: model, min_gain: 0.0001, matrix: {bad: [null, 1], speed: [1, 2, 3], width: [null, 1, 2]}}\n")
+	res, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, trial := range b.m.trials {
+		if trial.Status == core.StatusFailed {
+			failed++
+		}
+	}
+	if got := res.Winner.Knobs.String(); !strings.Contains(got, "speed=3") || failed > 4 {
+		t.Errorf("winner %q after %d failed launches of 9 that would fail: %v", got, failed, b.options())
+	}
+}
+
+// A screened search decides by short trials, gives up in the middle what is surely
+// worse, and measures in full what it ends with.
+func TestScreen(t *testing.T) {
+	b := benchOf(t, withQuick+"search: {screen: {workload: quick}}\nrun: {repeats: 2}\nstages: [{name: a, try: [{speed: 8}, {speed: 1}]}, {name: b, try: [{width: 1}]}]\n")
+	res, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Winner.Knobs.String(); got != "speed=8" {
+		t.Errorf("winner %q", got)
+	}
+	counts := map[string]int{}
+	for _, trial := range b.m.trials {
+		counts[fmt.Sprint(trial.Option, " ", trial.Workload.Name, " ", trial.Status)]++
+		if trial.Status == core.StatusStopped && trial.FailureText == "" {
+			t.Errorf("%s was stopped for no reason", trial.Option)
+		}
+	}
+	want := map[string]int{
+		"baseline quick ok": 6,
+		"speed=8 quick ok":  4, "speed=8 quick stopped": 2, // surely better
+		"speed=1 quick ok": 1, "speed=1 quick stopped": 5, // surely worse
+		"width=1 quick ok":   6, // not to be told from the best
+		"sim m speed=8 a ok": 2,
+	}
+	if !maps.Equal(counts, want) {
+		t.Errorf("measured %v, want %v", counts, want)
+	}
+	if len(res.Tied) != 1 || res.Tied[0].Knobs.String() != "speed=8 width=1" || !strings.Contains(res.Basis, "on quick") {
+		t.Errorf("tied %v by %q", res.Tied, res.Basis)
+	}
+	outline, err := study.NewOutline(t.Context(), b.File, b.Open, study.Durations{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outline.AtMost != 5 || outline.Trials != 4*6+2 {
+		t.Errorf("planned %d launches, %d trials", outline.AtMost, outline.Trials)
+	}
+	confirmed, err := b.Confirm(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if confirmed.Ran != 4 {
+		t.Errorf("a confirmation measured %d trials, want winner and tie twice", confirmed.Ran)
 	}
 }
 
@@ -209,6 +348,11 @@ func TestSearchFaults(t *testing.T) {
 		{"search: {strategy: grid, matrix: {a: [1]}, exclude: [{}]}", `an empty exclusion would leave out everything`},
 		{"search: {strategy: random, samples: 3, matrix: {a: [1, 2]}}", `search.samples: the matrix has 2 configurations`},
 		{"search: {strategy: grid, matrix: {a: [1]}}\nstages: [{name: x, try: [{a: 1}]}]", `stages belong to the strategy staged`},
+		{"search: {strategy: model}", `the strategy model needs matrix`},
+		{"search: {strategy: model, matrix: {a: [1, 2]}, min_gain: 3}", `search.min_gain: want a share such as 0.5% or 0.005, got "3"`},
+		{"search: {screen: {workload: b}}", `search.screen: no workload is named "b"`},
+		{"search: {screen: {workload: a}}", `search.screen: a is what the study decides on`},
+		{"search: {screen: {repeats: 2}}", `search.screen: workload is missing`},
 		{"search: {beam: 0}", `search.beam: want a whole number of at least 1`},
 		{"search: {strategy: grid, matrix: {" + axes(7) + "}}", `more than 10000 configurations`},
 		{"run: {budget: {trials: 0}}", `run.budget.trials: want a whole number of at least 1`},

@@ -108,6 +108,13 @@ func (f *File) run(n node) {
 				},
 			})
 		},
+		"reuse": func(n node) {
+			f.remember(n)
+			if r.Reuse = n.text() == "history"; !r.Reuse {
+				n.fail("%s: want history, got %q", n.key, n.text())
+			}
+		},
+		"max_age": func(n node) { f.remember(n); r.MaxAge = n.age() },
 		"budget": func(n node) {
 			n.mapping(map[string]func(node){
 				"gpu_hours": func(n node) { r.GPUHours = n.number() },
@@ -115,6 +122,12 @@ func (f *File) run(n node) {
 			})
 		},
 	})
+	switch {
+	case r.Reuse && r.MaxAge == 0:
+		n.in.fail(f.places["run.reuse"], "run.reuse: max_age is missing: how long ago a trial of another study may have been measured, such as 14d")
+	case !r.Reuse && r.MaxAge > 0:
+		n.in.fail(f.places["run.max_age"], "run.max_age: it belongs to reuse: history")
+	}
 }
 
 // reserved are the keys of a configuration that are no knobs.

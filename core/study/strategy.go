@@ -19,12 +19,13 @@ type strategy interface {
 // lab is what a search needs of the world: a Runner with its GPUs, or a landscape in
 // a test.
 type lab interface {
-	// try measures a candidate on the deciding workload until each of its trials has
-	// ended, well or not.
+	// try measures a candidate on the workload that the search is judged on, in full on
+	// the deciding one where it says so, until each of its trials has ended, well or not.
 	try(ctx context.Context, c candidate) error
-	// compare gives the standings of configurations that were tried. A *VoidError says
+	// compare gives the standings of configurations that were tried; whole takes those of
+	// the deciding workload also where the search is judged on another. A *VoidError says
 	// that some qualify and that none of their figures may decide.
-	compare(ctx context.Context, configs []core.Config) (standings, error)
+	compare(ctx context.Context, configs []core.Config, whole bool) (standings, error)
 	// holds reports whether a condition is true of a trial.
 	holds(ctx context.Context, condition string, trial core.ID) (bool, error)
 	tell(kind EventKind, text string)
@@ -55,6 +56,8 @@ func newStrategy(s *core.Study) strategy {
 		return each{"random", sample(s, s.Search.Samples)}
 	case core.StrategyList:
 		return each{"list", listed(s)}
+	case core.StrategyModel:
+		return model{}
 	}
 	return staged{}
 }
@@ -69,7 +72,10 @@ func (s *search) run(ctx context.Context) error {
 	if _, err := s.decide(ctx, []core.Config{s.best}); err != nil {
 		return err
 	}
-	return newStrategy(s.study).run(ctx, s)
+	if err := newStrategy(s.study).run(ctx, s); err != nil {
+		return err
+	}
+	return s.inFull(ctx)
 }
 
 func (s *search) try(ctx context.Context, c candidate) error {
@@ -87,11 +93,11 @@ func (s *search) try(ctx context.Context, c candidate) error {
 // raise sets the bar of a race: the nth best of some configurations. Where fewer
 // qualify there is none, and everything is measured in full.
 func (s *search) raise(ctx context.Context, configs []core.Config, nth int) error {
-	if !s.study.Search.Race {
+	if !s.study.Search.Race && s.study.Search.Screen == nil {
 		return nil
 	}
 	s.bar = core.Config{}
-	rows, err := s.lab.compare(ctx, configs)
+	rows, err := s.lab.compare(ctx, configs, false)
 	switch {
 	case errors.As(err, new(*VoidError)):
 	case err != nil:
@@ -106,7 +112,12 @@ func (s *search) raise(ctx context.Context, configs []core.Config, nth int) erro
 // better beyond the noise. Where nothing qualifies or may decide, the best so far
 // stays what it is.
 func (s *search) decide(ctx context.Context, configs []core.Config) (decision, error) {
-	rows, err := s.lab.compare(ctx, configs)
+	return s.decideOn(ctx, configs, false)
+}
+
+// decideOn is decide by the figures of a search, or by those of the deciding workload.
+func (s *search) decideOn(ctx context.Context, configs []core.Config, whole bool) (decision, error) {
+	rows, err := s.lab.compare(ctx, configs, whole)
 	s.void = nil
 	var void *VoidError
 	switch {
@@ -116,7 +127,7 @@ func (s *search) decide(ctx context.Context, configs []core.Config) (decision, e
 	case err != nil:
 		return decision{}, fmt.Errorf("objective: %w", err)
 	}
-	d := choose(configs, rows, s.study.Run.Repeats > 1)
+	d := choose(configs, rows, s.repeats(whole) > 1)
 	s.trial = d.trial
 	if d.found {
 		s.best = d.winner
@@ -148,7 +159,7 @@ type each struct {
 func listed(s *core.Study) []cell {
 	var out []cell
 	for _, option := range s.Search.Configs {
-		out = append(out, cell{option.Name, baseline(s).With(option.Change)})
+		out = append(out, cell{name: option.Name, config: baseline(s).With(option.Change)})
 	}
 	return out
 }

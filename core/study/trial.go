@@ -28,10 +28,12 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	if by != ruler {
 		measure = r.byTool
 	}
+	after := srv.besides(t)
 	samples, stop := measure(ctx, srv, t)
 	// By the clock that nobody sets: when the other one jumps, a trial takes as long all the same.
 	t.EndedAt = t.StartedAt.Add(r.Now().Sub(began))
 	srv.mark(t)
+	after()
 	// The end is recorded even when the run is being ended.
 	if err := r.Store.FinishTrial(context.WithoutCancel(ctx), t, samples); err != nil {
 		return fmt.Errorf("record trial %s: %w", t.ID, err)

@@ -83,6 +83,26 @@ func (l Locks) Holder(name string) (Owner, bool, error) {
 	return by, true, nil
 }
 
+// Others lists the GPUs that runs other than a process's own hold now, each with who
+// does. What cannot be read is left out.
+func (l Locks) Others(pid int) []string {
+	files, err := os.ReadDir(l.Dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, f := range files {
+		name, lock := strings.CutSuffix(f.Name(), ".lock")
+		if !lock || !strings.HasPrefix(name, "GPU-") {
+			continue
+		}
+		if by, held, err := l.Holder(name); err == nil && held && by.PID != 0 && by.PID != pid {
+			out = append(out, fmt.Sprintf("study %q, process %d on %s", by.Study, by.PID, name))
+		}
+	}
+	return out
+}
+
 func (l Locks) path(name string) string { return filepath.Join(l.Dir, name+".lock") }
 
 // prepare makes the folder and checks that it is ours alone: in a folder for all,

@@ -25,7 +25,12 @@ func (b *builder) otherwise() error {
 			}
 			t = t.code(s.name()).plain(" " + printed(s.value))
 		}
-		list = append(list, t.plain("). Repeat them with it, interleaved, at least 4 times each."))
+		t = t.plain(fmt.Sprintf("). Of %d that are equal the best leads by about %s by luck alone, and the recommendation was chosen on these figures. ", len(b.tied)+1, percentOf(b.luck())))
+		if b.def != nil {
+			list = append(list, t.code("sweepbook confirm").plain(" with the study file measures them again in turns, which takes the luck away."))
+		} else {
+			list = append(list, t.plain("Repeat them with it, interleaved, at least 4 times each."))
+		}
 	}
 	for _, o := range b.otherQuestions() {
 		t, err := b.otherWinner(o)
@@ -54,6 +59,20 @@ func (b *builder) otherwise() error {
 		b.add(block{list: list})
 	}
 	return nil
+}
+
+// luck is the share by which the figure of the best of the tied configurations is
+// expected to exceed what it truly gives, were they all equal: the greatest of as many
+// normal values (Blom's approximation), for the noise of a winner's repeats. The median
+// of several is taken as their mean, which makes it smaller rather than greater.
+func (b *builder) luck() float64 {
+	std := b.scatter.noise.Std
+	if b.scatter.noise.Freedom < stats.MinFreedom {
+		std = b.scatter.rules(stats.Rules{}).Tolerance
+	}
+	m := float64(len(b.tied) + 1)
+	greatest := math.Sqrt2 * math.Erfinv(2*(m-0.375)/(m+0.25)-1)
+	return math.Expm1(greatest * std / math.Sqrt(float64(max(1, b.winner.n))))
 }
 
 // other is a question beside the objective.

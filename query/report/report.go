@@ -65,7 +65,7 @@ const DefaultObjective = "max total_tps where success_rate == 1"
 // qualifies has a report too, which says so.
 func Build(ctx context.Context, src query.Source, study string, def *core.Study, opt Options) (*Report, error) {
 	b := &builder{ctx: ctx, src: src, study: study, def: def, opt: opt, r: &Report{Charts: map[string][]byte{}}}
-	steps := []func() error{b.begin, b.title, b.knobs, b.decide, b.overview, b.beforeAfter, b.stages, b.singleChanges, b.pareto, b.curves, b.noise, b.audit, b.leftOut,
+	steps := []func() error{b.begin, b.title, b.knobs, b.decide, b.overview, b.beforeAfter, b.stages, b.singleChanges, b.pareto, b.curves, b.noise, b.audit, b.reused, b.leftOut,
 		b.failures, b.gaps, b.reproduce}
 	for _, step := range steps {
 		if err := step(); err != nil {
