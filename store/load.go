@@ -161,6 +161,9 @@ func (l *loader) attach(batch []*core.Trial) error {
 	if err := l.sources(of, string(list), at); err != nil || l.want == toJudge {
 		return err
 	}
+	if err := l.courses(of, string(list), at); err != nil {
+		return err
+	}
 	return l.assertions(of, string(list), at)
 }
 

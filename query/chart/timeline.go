@@ -207,9 +207,20 @@ func (p *timeline) rate(c *canvas, q panel, a axis, x0, x1 float64, xAt func(flo
 }
 
 func (p *timeline) power(c *canvas, q panel, x0, x1 float64, xAt func(float64) float64) {
-	a := newAxis(0, p.flow.Power.Num, 2)
+	most := p.flow.Power.Num
+	for _, r := range p.flow.Watts {
+		most = math.Max(most, r.Value)
+	}
+	a := newAxis(0, most, 2)
 	yAt := func(v float64) float64 { return math.Round(q.bottom - a.at(v)*(q.bottom-q.top)) }
 	p.drawScale(c, a, x0, x1, yAt)
+	if line := p.flow.Watts; line != nil {
+		var points []float64
+		for _, r := range line {
+			points = append(points, xAt(r.At), yAt(r.Value))
+		}
+		c.polyline(palette[3], nil, points)
+	}
 	y := yAt(p.flow.Power.Num)
 	c.polyline(palette[5], []float64{7, 4}, []float64{xAt(0), y, xAt(p.flow.End), y})
 	text := "mean " + Number(math.Round(p.flow.Power.Num*10)/10) + " W"
