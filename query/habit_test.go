@@ -36,6 +36,7 @@ func TestHabits(t *testing.T) {
 		"max total_tps where args.max-num-seqs == 256":            "args.max_num_seqs",
 		"max total_tps where p99_ttft_ms between 4 and 8":         "a range is two conditions",
 		"max total_tps where args.max_num_seq == 256":             "nearest: args.max_num_seqs",
+		"show attained(ttft_ms <= 500) as ok where known(ok)":     "here write attained(ttft_ms <= 500)",
 		"change output_tps between engine_version":                "along",
 		"max total_tps where engine like \"v%\"":                  "contains",
 		"max total_tps where coalesce(requested, completed) == 1": "a ?? b",
@@ -58,11 +59,15 @@ func TestTextsThatAreMeant(t *testing.T) {
 		trial(t, 3, "engine", "sglang", "gpu", "NVIDIA H100 80GB HBM3", "total_tps", 100),
 	}
 	for text, want := range map[string]string{
-		`max total_tps where gpu == "H200"`:       `no trial qualifies: gpu == "H200" is false for 3 of 3 trials; there is "NVIDIA H200" in 2 trials`,
-		`max total_tps where engine == "vLLM"`:    `no trial qualifies: engine == "vLLM" is false for 3 of 3 trials; there is "vllm" in 2 trials`,
-		`max total_tps where engine == "sglagn"`:  `no trial qualifies: engine == "sglagn" is false for 3 of 3 trials; there is "sglang" in 1 trial`,
-		`max total_tps where engine == "nothing"`: `no trial qualifies: engine == "nothing" is false for 3 of 3 trials`,
-		`count where gpu == "NVIDIA H200"`:        "",
+		`max total_tps where gpu == "H200"`:                                        `no trial qualifies: gpu == "H200" is false for 3 of 3 trials; there is "NVIDIA H200" in 2 trials`,
+		`max total_tps where engine == "vLLM"`:                                     `no trial qualifies: engine == "vLLM" is false for 3 of 3 trials; there is "vllm" in 2 trials`,
+		`max total_tps where engine == "sglagn"`:                                   `no trial qualifies: engine == "sglagn" is false for 3 of 3 trials; there is "sglang" in 1 trial`,
+		`max total_tps where engine == "nothing"`:                                  `no trial qualifies: engine == "nothing" is false for 3 of 3 trials`,
+		`max total_tps where engine == "sglang" and gpu == "H100"`:                 `no trial qualifies: gpu == "H100" is false for 3 of 3 trials; there is "NVIDIA H100 80GB HBM3" in 1 trial`,
+		`max total_tps where total_tps < 200 and total_tps > 50 and gpu == "B200"`: `no trial qualifies: gpu == "B200" is false for 3 of 3 trials`,
+		`max total_tps where number == 3 and engine == "vll"`:                      `no trial qualifies: engine == "vll" is false for 3 of 3 trials; there is "vllm" in 2 trials`,
+		`max total_tps where gpu startsWith "NVIDIA H1" and engine == "vllm"`:      `no trial qualifies: gpu startsWith "NVIDIA H1" is false for 2 of 3 trials; 1 trial fails only engine == "vllm"`,
+		`count where gpu == "NVIDIA H200"`:                                         "",
 	} {
 		if got := message(ask(t, h, text), "no_trial"); got != want {
 			t.Errorf("%s:\n got %q\nwant %q", text, got, want)

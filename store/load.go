@@ -32,7 +32,7 @@ const (
 	allOfIt extent = iota
 	// rowAlone is without sources, findings and assertions.
 	rowAlone
-	// toJudge is what an audit needs: without assertions and the text of sources.
+	// toJudge is what an audit needs: without assertions, course and the text of sources.
 	// Settings are those of other trials too and must not be changed.
 	toJudge
 )
