@@ -73,6 +73,7 @@ type Trial struct {
 	// Derived says of a figure that Sweepbook worked out how it was worked out.
 	Derived   map[string]string `json:"derived,omitempty"`
 	Throttled Value             `json:"throttled"`
+	Course    *Course           `json:"course,omitempty"` // of its GPUs; nil is none
 	Quality   map[string]Value  `json:"quality,omitempty"`
 	Extra     map[string]Value  `json:"extra,omitempty"`
 

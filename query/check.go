@@ -31,6 +31,10 @@ func (p *plan) lookup(e *expression, name string, off int) (core.Field, error) {
 		if err.Near = fieldHabit(name); err.Near == nil {
 			err.Near = p.near(name)
 		}
+		if i := slices.IndexFunc(p.q.show, func(it item) bool { return it.name == name }); i >= 0 {
+			err.Msg += "; names given by as stand in order by and having, here write " + p.q.show[i].text
+			err.Near = nil
+		}
 		if name == "baseline" || name == "candidate" {
 			err.Msg += "; a role is text: role == \"" + name + "\""
 		}

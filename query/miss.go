@@ -14,6 +14,7 @@ import (
 // this conjunct alone and by least.
 type miss struct {
 	trials  int
+	alone   int // of those, the trials that fail nothing else
 	gap     float64
 	nearest []core.Value   // the row, nil for none
 	texts   map[string]int // of a comparison with a text: what trials have instead, and how many
@@ -40,6 +41,9 @@ func (m *miss) see(c conjunct, row []core.Value, n int) {
 // meant lists the texts that a mistaken one may mean: those that hold it, else the
 // nearest.
 func (m *miss) meant(c conjunct) string {
+	if m.texts == nil { // no comparison with a text
+		return ""
+	}
 	want := c.kids[1].lit.Text
 	var all, near []string
 	for text := range m.texts {
@@ -78,6 +82,9 @@ func (e *evaluation) countMisses(conds []conjunct, row []core.Value, n int) {
 		case undecided:
 			failed++
 		}
+	}
+	if failed == 1 && only >= 0 {
+		e.misses[only].alone += n
 	}
 	if failed != 1 || only < 0 || e.p.where[only].cmp == "" || len(e.p.late) > 0 {
 		return

@@ -383,10 +383,10 @@ func (q *Query) unit(c clause) (string, error) {
 	}
 	err := syntaxError(q.text, off, "per wants setup or config, whose repeats it combines")
 	if len(c.tokens) > 0 {
-		switch word := c.tokens[0].text; {
-		case word == "gpu" || word == "gpus":
+		switch word := c.tokens[0].text; word {
+		case "gpu", "gpus":
 			err.Msg += "; a rate for each GPU is output_tps_per_gpu, or total_tps / gpus"
-		case word == "dollar" || word == "usd" || word == "token":
+		case "dollar", "usd", "token":
 			err.Msg += "; money and energy are fields: usd_per_mtok_output, joules_per_output_token"
 		default:
 			if _, ok := core.LookupField(word); ok {

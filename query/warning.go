@@ -90,16 +90,37 @@ func (e *evaluation) nothingQualifies(t *tally) Warning {
 	case worst >= 0:
 		c, m := e.p.where[worst], e.misses[worst]
 		w.Message += fmt.Sprintf(": %s is false for %d of %s", c.text, m.trials, trials(e.trials))
-		if m.texts != nil {
-			if meant := m.meant(c); meant != "" {
-				w.Message += "; there is " + meant
-			}
+		if meant := m.meant(c); meant != "" {
+			w.Message += "; there is " + meant
 		}
+		e.addAlone(&w, worst)
 		e.addNearest(&w)
 	case t.undecided > 0:
 		w.Message += fmt.Sprintf(": what it asks for is unknown for %d of %s", t.undecided, trials(e.trials))
 	}
 	return w
+}
+
+// addAlone says which other condition keeps out most of the trials that fail nothing
+// else.
+func (e *evaluation) addAlone(w *Warning, worst int) {
+	alone := -1
+	for i, m := range e.misses {
+		if i != worst && m.alone > 0 && (alone < 0 || m.alone > e.misses[alone].alone) {
+			alone = i
+		}
+	}
+	if alone < 0 {
+		return
+	}
+	fail := "fail"
+	if e.misses[alone].alone == 1 {
+		fail = "fails"
+	}
+	w.Message += fmt.Sprintf("; %s %s only %s", trials(e.misses[alone].alone), fail, e.p.where[alone].text)
+	if meant := e.misses[alone].meant(e.p.where[alone]); meant != "" {
+		w.Message += ", where there is " + meant
+	}
 }
 
 // addNearest names the trial that fails one condition only, and that by least.
@@ -134,7 +155,11 @@ func (t *tally) undecidedWarnings() []Warning {
 			n -= t.unasked
 		}
 		if n > 0 {
-			out = append(out, Warning{Code: "undecided", Message: fmt.Sprintf("%s left out: %s is unknown", trials(n), name)})
+			w := Warning{Code: "undecided", Message: fmt.Sprintf("%s left out: %s is unknown", trials(n), name)}
+			if strings.HasPrefix(name, "usd_") {
+				w.Hint = "a study states its price as hardware.usd_per_gpu_hour; another is an expression: 2.50 * gpus / 3600 / output_tps * 1e6"
+			}
+			out = append(out, w)
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func Why(ctx context.Context, src Source, number int64, text string, opt Options
 		return nil, nil, err
 	}
 	if !slices.Contains([]string{"max", "min", "pareto", "show"}, q.verb) || q.over != nil {
-		return nil, nil, syntaxError(text, 0, "why speaks of max, min, pareto and show, without over")
+		return nil, nil, syntaxError(text, 0, "a trial can be followed through max, min, pareto and show, without over")
 	}
 	names, err := src.Names(ctx)
 	if err != nil {

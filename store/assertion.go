@@ -246,7 +246,7 @@ func (w *writeTx) whole(number int64) (*core.Trial, error) {
 // its own. It is written with gob since JSON does not tell unset from missing.
 func (w *writeTx) saveOriginal(number int64, t *core.Trial) error {
 	bare := *t
-	bare.Launch, bare.Sources, bare.Findings, bare.Assertions = nil, nil, nil, nil
+	bare.Launch, bare.Sources, bare.Findings, bare.Assertions, bare.Course = nil, nil, nil, nil, nil
 	var buf bytes.Buffer
 	if err := gob.NewEncoder(&buf).Encode(&bare); err != nil {
 		return fmt.Errorf("original: %w", err)

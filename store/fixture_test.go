@@ -82,6 +82,7 @@ func varied() []*core.Trial {
 	}
 	add(func(*core.Trial) {})
 	add(func(t *core.Trial) { // everything there is
+		t.Course = &core.Course{AtMS: []int64{1000, 2003}, PowerW: []float64{650.25, 0}, SMClockMHz: []float64{1980, 1755}}
 		t.Launch = &core.Launch{ID: core.NewID(epoch), Setup: t.Setup, Argv: []string{"vllm", "serve", "a <b> & \"c\""}, Env: map[string]string{"HF_HOME": ""},
 			Resolved: core.Knobs{"max_num_seqs": core.Number(1), "max_batched_tokens": core.Number(8192), "block_size": core.Number(16),
 				"seed": core.Missing(), "swap": core.Unset(), "eager": core.Bool(false)},

@@ -32,7 +32,7 @@ const (
 	allOfIt extent = iota
 	// rowAlone is without sources, findings and assertions.
 	rowAlone
-	// toJudge is what an audit needs: without assertions and the text of sources.
+	// toJudge is what an audit needs: without assertions, course and the text of sources.
 	// Settings are those of other trials too and must not be changed.
 	toJudge
 )
@@ -159,6 +159,9 @@ func (l *loader) attach(batch []*core.Trial) error {
 		return err
 	}
 	if err := l.sources(of, string(list), at); err != nil || l.want == toJudge {
+		return err
+	}
+	if err := l.courses(of, string(list), at); err != nil {
 		return err
 	}
 	return l.assertions(of, string(list), at)

@@ -48,6 +48,9 @@ func Storable(t *core.Trial) error {
 			return fmt.Errorf("trial %s: %w: %s cannot be %q", t.ID, core.ErrInvalid, m.name, m.v.String())
 		}
 	}
+	if err := t.Course.Validate(); err != nil {
+		return fmt.Errorf("trial %s: %w", t.ID, err)
+	}
 	for name, n := range map[string]float64{"gpus": t.Setup.GPUs, "nodes": t.Setup.Nodes, "power_limit_w": t.Setup.PowerLimitW} {
 		if !(n >= 0 && n <= math.MaxFloat64) {
 			return fmt.Errorf("trial %s: %w: %s cannot be %g", t.ID, core.ErrInvalid, name, n)
@@ -236,6 +239,9 @@ func (w *writeTx) put(t *core.Trial, s stored) (int64, error) {
 		}
 	}
 	if err := w.putValues(number, t); err != nil {
+		return 0, err
+	}
+	if err := w.saveCourse(number, t.Course); err != nil {
 		return 0, err
 	}
 	if err := w.putFindings(number, t.Findings); err != nil {

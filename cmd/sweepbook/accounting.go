@@ -28,7 +28,11 @@ func accounting(a *query.Answer) string {
 		parts = append(parts, fmt.Sprintf("%d tied", a.Ties))
 	}
 	if a.EmptyGroups > 0 {
-		parts = append(parts, fmt.Sprintf("%d groups without an answer", a.EmptyGroups))
+		groups := "groups"
+		if a.EmptyGroups == 1 {
+			groups = "group"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s without an answer", a.EmptyGroups, groups))
 	}
 	for _, r := range a.Residue {
 		var values []string

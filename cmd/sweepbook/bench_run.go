@@ -116,7 +116,7 @@ func (b *benchRun) point(ctx context.Context, l core.Load, repeat int) (*core.Tr
 			t.Figures.Set(name, v)
 		}
 	}
-	t.Throttled = seen.Throttled
+	t.Throttled, t.Course = seen.Throttled, seen.Course
 	maps.Copy(extra, b.srv.extra)
 	maps.Copy(extra, sink.extra)
 	maps.Copy(extra, seen.Extra)

@@ -221,7 +221,7 @@ func requestsOf(ctx context.Context, db *store.DB, answer *query.Answer) (sets [
 				lacking = append(lacking, fmt.Sprint(n))
 				continue
 			}
-			sets = append(sets, chart.Requests{Row: i, Trial: n, Samples: samples, MeanPower: t.Value("mean_power_w")})
+			sets = append(sets, chart.Requests{Row: i, Trial: n, Samples: samples, MeanPower: t.Value("mean_power_w"), Course: t.Course})
 		}
 	}
 	switch {

@@ -21,6 +21,7 @@ type Observation struct {
 type Observed struct {
 	Figures   core.Figures // of server and GPUs; what was not seen is absent
 	Throttled core.Value
+	Course    *core.Course          // of the GPUs; nil where nothing was read
 	Extra     map[string]core.Value // why something is missing, peak temperature, …
 }
 
@@ -91,6 +92,7 @@ func (o *Observer) Finish(ctx context.Context) Observed {
 		for name, v := range o.gpus.Stop() {
 			seen.Figures.Set(name, v)
 		}
+		seen.Course = o.gpus.Course()
 		var reasons []string
 		seen.Throttled, reasons = o.gpus.Throttled()
 		if len(reasons) > 0 {

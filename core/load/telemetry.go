@@ -39,6 +39,7 @@ type Telemetry struct {
 	heat   float64
 	bits   uint64
 	asked  bool // some reading told its reasons
+	course gpuCourse
 }
 
 // gpuTrack is what is known of one GPU.
@@ -165,6 +166,7 @@ func (t *Telemetry) take(r GPUReading, now time.Time) {
 		g = &gpuTrack{at: t.start}
 		t.gpus[id] = g
 	}
+	t.course.take(id, r, now.Sub(t.start), len(t.gpus))
 	if r.PowerW.Kind == core.KindNumber {
 		g.advance(now, r.PowerW.Num)
 		g.power = r.PowerW
@@ -217,7 +219,7 @@ func (t *Telemetry) Begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.start = time.Now()
-	t.clocks, t.n, t.memory, t.heat, t.bits, t.asked = 0, 0, 0, 0, 0, false
+	t.clocks, t.n, t.memory, t.heat, t.bits, t.asked, t.course = 0, 0, 0, 0, 0, false, gpuCourse{}
 	for _, g := range t.gpus {
 		g.joules, g.gap, g.at = 0, 0, t.start
 	}

@@ -135,7 +135,7 @@ func TestFailureBound(t *testing.T) {
 
 func TestHolm(t *testing.T) {
 	ps := []float64{0.01, 0.04, 0.03, 0.005}
-	// p.adjust(ps, "holm") of R, and statsmodels' multipletests(ps, method="holm") HOLMV
+	// statsmodels 0.15.0: multipletests(ps, method="holm"), as p.adjust(ps, "holm") of R.
 	want := []float64{0.03, 0.06, 0.06, 0.02}
 	for i, got := range stats.Holm(ps) {
 		near(t, "Holm", got, true, want[i])

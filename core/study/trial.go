@@ -91,7 +91,7 @@ func adopt(t *core.Trial, summary map[string]core.Value, seen load.Observed) {
 			t.Figures.Set(name, v)
 		}
 	}
-	t.Throttled = seen.Throttled
+	t.Throttled, t.Course = seen.Throttled, seen.Course
 	if t.Extra == nil {
 		t.Extra = map[string]core.Value{}
 	}

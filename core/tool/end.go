@@ -113,5 +113,5 @@ func Observe(t *core.Trial, seen load.Observed, ran time.Duration) {
 			t.Figures.Set(name, v)
 		}
 	}
-	t.Throttled = seen.Throttled
+	t.Throttled, t.Course = seen.Throttled, seen.Course
 }

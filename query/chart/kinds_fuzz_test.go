@@ -41,7 +41,8 @@ func FuzzKinds(f *testing.F) {
 		fig.Clouds = []chart.Cloud{{Name: name, Dots: dots}}
 		fig.Series = []chart.Series{{Name: name, Points: []chart.Point{point(a, b), point(b, c), point(c, a)}, Holds: number(a), Changes: []chart.Change{{At: b, Share: c}}}}
 		fig.Spread = []chart.Sample{{Name: name, Values: []float64{a, b, c}, Failed: 1}}
-		fig.Flow = &chart.Flow{Lanes: []chart.Lane{{Sent: 0, First: 1, End: 2, Started: true}}, End: 2, Bin: 1, Tokens: []float64{3, 4}, Power: number(a)}
+		fig.Flow = &chart.Flow{Lanes: []chart.Lane{{Sent: 0, First: 1, End: 2, Started: true}}, End: 2, Bin: 1, Tokens: []float64{3, 4}, Power: number(a),
+			Watts: []chart.Reading{{At: 0, Value: 1}, {At: 1, Value: 3}}}
 		for _, k := range chart.Kinds() {
 			fig.Kind = k.Kind
 			began := time.Now()

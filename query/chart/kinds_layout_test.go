@@ -62,6 +62,9 @@ func figuresOfKinds(n int) map[string]Figure {
 	flow := base
 	flow.Kind, flow.Value = TimelineKind, "output tokens per second"
 	flow.Flow = &Flow{End: float64(n), Bin: 1, Tokens: make([]float64, n+1), Power: core.Number(512.5)}
+	for i := range n {
+		flow.Flow.Watts = append(flow.Flow.Watts, Reading{At: float64(i), Value: 400 + 300*float64(i%2)})
+	}
 	for i := range 10 * n {
 		at := float64(i) / 10
 		flow.Flow.Lanes = append(flow.Flow.Lanes, Lane{Sent: at * 0.5, First: at * 0.7, End: at*0.9 + 0.05, Started: true, Outcome: core.Outcome(i % 3)})

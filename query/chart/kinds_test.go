@@ -125,6 +125,7 @@ var kinds = []struct {
 	{"ecdf", `show number, option where number in [1, 4]`, chart.Options{Kind: chart.ECDFKind, Limit: &chart.Limit{Column: "ttft_ms", Value: 60, Upper: true}}},
 	{"ecdf-of-tpot", `show number, option where number in [1, 4]`, chart.Options{Kind: chart.ECDFKind, Value: "tpot_ms"}},
 	{"timeline", `show number, option where number == 1`, chart.Options{Kind: chart.TimelineKind}},
+	{"timeline-of-power", `show number, option where number == 4`, chart.Options{Kind: chart.TimelineKind}},
 }
 
 func figure(t *testing.T, q string, opt chart.Options) chart.Figure {
@@ -143,6 +144,10 @@ func figure(t *testing.T, q string, opt chart.Options) chart.Figure {
 		for i, numbers := range a.Trials {
 			set := requests(numbers[0], 1+float64(i))
 			set.Row = i
+			if numbers[0] == 4 {
+				set.MeanPower = core.Number(500)
+				set.Course = &core.Course{AtMS: []int64{-5, 0, 20, 40, 60, 1 << 40}, PowerW: []float64{1, 120, 650.5, 640, 90, 2}}
+			}
 			sets = append(sets, set)
 		}
 		f, err = chart.FromRequests(a, sets, opt)
@@ -210,6 +215,9 @@ func marks(f chart.Figure) string {
 		p("flow to %.6g s, bins of %g s, exact=%t, power %s", f.Flow.End, f.Flow.Bin, f.Flow.Exact, num(f.Flow.Power))
 		for _, l := range f.Flow.Lanes {
 			p("  request %.4g %.4g %.4g %s", l.Sent, l.First, l.End, l.Outcome)
+		}
+		for _, w := range f.Flow.Watts {
+			p("  %.4g s %.6g W", w.At, w.Value)
 		}
 		total := 0.0
 		for _, v := range f.Flow.Tokens {

@@ -16,7 +16,8 @@ type Requests struct {
 	Row       int   // of the answer
 	Trial     int64 // number of the trial
 	Samples   []core.Sample
-	MeanPower core.Value // watts, summed over the GPUs
+	MeanPower core.Value   // watts, summed over the GPUs
+	Course    *core.Course // of the GPUs; nil where none is kept
 }
 
 // Latencies are the columns by which ECDF spreads requests.
@@ -154,7 +155,11 @@ type Flow struct {
 	Tokens []float64
 	Exact  bool // tokens stand at the moments of their chunks, not spread evenly
 	Power  core.Value
+	Watts  []Reading // over time, nil where only the mean is known
 }
+
+// Reading is a figure at a moment, in seconds since the start.
+type Reading struct{ At, Value float64 }
 
 // Lane is one request, in seconds since the start; NaN-free: what never came equals End.
 type Lane struct {
@@ -236,9 +241,30 @@ func (d *reader) flow(f *Figure, sets []Requests) error {
 	}
 	f.Notes = append([]string{note}, f.Notes...)
 	if drawable(flow.Power) {
-		f.Notes = append(f.Notes, "power: the history keeps the mean of the measured window, no course")
+		if flow.Watts = watts(set.Course, flow.End); flow.Watts != nil {
+			f.Notes = append(f.Notes, fmt.Sprintf("power summed over the GPUs: %d readings, and the mean of the measured window", len(flow.Watts)))
+		} else {
+			f.Notes = append(f.Notes, "power: the history keeps the mean of the measured window, no course")
+		}
 	}
 	return nil
+}
+
+// watts are the readings of power within a trial.
+func watts(c *core.Course, end float64) []Reading {
+	if c == nil || len(c.PowerW) < 2 {
+		return nil
+	}
+	var out []Reading
+	for i, ms := range c.AtMS {
+		if at := float64(ms) / 1000; at >= 0 && at <= end {
+			out = append(out, Reading{at, c.PowerW[i]})
+		}
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
 }
 
 // percentiles of a sorted sample that a picture names.

@@ -59,8 +59,9 @@ func (s *sheet) fill(legend []key, notes []string) {
 	if t := s.line(s.fig.Subtitle); t != "" {
 		s.subtitles = s.face.wrap(t, s.small, width, lines)
 	}
+	room := max(width/2, min(width-keyWidth-s.small*2, 34*s.small)) // of an entry, a line of its own in a narrow picture
 	for i := range legend {
-		legend[i].text = s.face.shorten(s.line(legend[i].text), s.small, width/2)
+		legend[i].text = s.face.shorten(s.line(legend[i].text), s.small, room)
 	}
 	s.legend = legend
 	budget := 14

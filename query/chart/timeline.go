@@ -207,14 +207,54 @@ func (p *timeline) rate(c *canvas, q panel, a axis, x0, x1 float64, xAt func(flo
 }
 
 func (p *timeline) power(c *canvas, q panel, x0, x1 float64, xAt func(float64) float64) {
-	a := newAxis(0, p.flow.Power.Num, 2)
+	most := p.flow.Power.Num
+	for _, r := range p.flow.Watts {
+		most = math.Max(most, r.Value)
+	}
+	a := newAxis(0, most, 2)
 	yAt := func(v float64) float64 { return math.Round(q.bottom - a.at(v)*(q.bottom-q.top)) }
 	p.drawScale(c, a, x0, x1, yAt)
+	if line := p.flow.Watts; line != nil {
+		var points []float64
+		for _, r := range line {
+			points = append(points, xAt(r.At), yAt(r.Value))
+		}
+		c.polyline(palette[3], nil, points)
+	}
 	y := yAt(p.flow.Power.Num)
 	c.polyline(palette[5], []float64{7, 4}, []float64{xAt(0), y, xAt(p.flow.End), y})
 	text := "mean " + Number(math.Round(p.flow.Power.Num*10)/10) + " W"
-	w := p.face.width(text, p.small)
-	ty := y + p.small*1.1
-	c.rect(xAt(0)+4, ty-p.small*0.6, xAt(0)+12+w, ty+p.small*0.6, white)
-	c.text(text, xAt(0)+8, ty, p.small, left, ink)
+	p.beside(c, q, text, y, xAt, yAt)
+}
+
+// beside writes a text above or below the line of the mean, where the readings leave
+// room for it.
+func (p *timeline) beside(c *canvas, q panel, text string, y float64, xAt, yAt func(float64) float64) {
+	w, h := p.face.width(text, p.small)+8, p.small*1.2
+	x0, x1 := xAt(0)+4, xAt(p.flow.End)-w
+	crossed := func(from, top float64) bool {
+		before := Reading{}
+		for i, r := range p.flow.Watts {
+			if i > 0 && xAt(r.At) >= from && xAt(before.At) <= from+w {
+				high, low := min(yAt(r.Value), yAt(before.Value)), max(yAt(r.Value), yAt(before.Value))
+				if high <= top+h && low >= top {
+					return true
+				}
+			}
+			before = r
+		}
+		return false
+	}
+	from, top := x0, y+p.small*0.4
+search:
+	for _, ty := range []float64{y + p.small*0.4, y - p.small*0.4 - h} {
+		for k := range 9 {
+			if at := x0 + (x1-x0)*float64(k)/8; at >= x0 && ty >= q.top && ty+h <= q.bottom && !crossed(at, ty) {
+				from, top = at, ty
+				break search
+			}
+		}
+	}
+	c.rect(from, top, from+w, top+h, white)
+	c.text(text, from+4, top+h/2, p.small, left, ink)
 }

@@ -72,6 +72,12 @@ CREATE TABLE context (
     host   TEXT
 ) STRICT;
 
+CREATE TABLE course (
+    trial INTEGER PRIMARY KEY REFERENCES trial (number) ON DELETE CASCADE,
+    n     INTEGER NOT NULL, -- moments
+    data  BLOB NOT NULL     -- packed JSON, one list a column
+) STRICT;
+
 CREATE TABLE derivation (
     id  INTEGER PRIMARY KEY,
     how TEXT NOT NULL UNIQUE
