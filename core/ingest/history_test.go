@@ -15,11 +15,18 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/ingest"
+	"github.com/sweepbook/sweepbook/store"
 )
 
 // makeDatabase writes a SQLite file of statements.
 func makeDatabase(t *testing.T, path string, statements ...string) {
 	t.Helper()
+	// How the driver locks is chosen once in a process, before it opens a file.
+	if db, err := store.OpenForeign(t.Context(), filepath.Join("testdata", "peers", "optuna", "study.db")); err != nil {
+		t.Fatal(err)
+	} else if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
