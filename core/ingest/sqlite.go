@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func (in *input) openDatabase(ctx context.Context, path string) (*database, erro
 	switch {
 	case in.opt.SQLite == nil:
 		return nil, fmt.Errorf("SQLite file: %w: not read here", core.ErrInvalid)
-	case !in.onDisk:
+	case !in.onDisk || !isRegular(path):
 		return nil, fmt.Errorf("SQLite file: %w: it cannot be read from a pipe; name the file", core.ErrInvalid)
 	}
 	db, err := in.opt.SQLite(ctx, path)
@@ -43,6 +44,11 @@ func (in *input) openDatabase(ctx context.Context, path string) (*database, erro
 		return nil, errors.Join(fmt.Errorf("SQLite file: %w: %w", core.ErrInvalid, err), db.Close())
 	}
 	return d, nil
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func (d *database) close() { _ = d.db.Close() } // only read
