@@ -21,7 +21,7 @@ work=$folder/readers-run
 envs=$folder/readers
 n=${READERS_N:-200} port=${READERS_PORT:-27395}
 url=http://127.0.0.1:$port model=Qwen/Qwen3-8B
-limit="timeout 600"
+limit="timeout ${READERS_LIMIT:-1800}" # seconds for one tool
 rm -rf "$work"
 mkdir -p "$work" "$envs"
 export SWEEPBOOK_DB=$work/history.db UV_CACHE_DIR=$envs/cache
