@@ -167,5 +167,5 @@ for tool in "${usable[@]}"; do
 done
 ruler after
 echo
-"$sweepbook" -o md query 'show study, option, completed, output_tokens, extra.server_output_tokens, median_ttft_ms, median_tpot_ms, median_e2el_ms where completed > 50 and not missing(median_e2el_ms)'
+"$sweepbook" -o md query 'show study, option, completed, output_tokens, median_ttft_ms, median_tpot_ms, median_e2el_ms where completed > 50 and not missing(median_e2el_ms)'
 exit $status
