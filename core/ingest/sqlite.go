@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -118,11 +119,22 @@ func cellText(v any) string {
 	case nil:
 		return ""
 	case []byte:
-		return strings.ToValidUTF8(string(v), "�")
+		return printable(string(v))
 	case string:
-		return strings.ToValidUTF8(v, "�")
+		return printable(v)
 	}
 	return fmt.Sprint(v)
+}
+
+// printable gives a text that a terminal can show: valid UTF-8, with line breaks and
+// tabs as its only control characters.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, "�"))
 }
 
 // cellNumber gives a cell as the JSON readers have numbers, nil for what is none.
