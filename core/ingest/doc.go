@@ -22,7 +22,12 @@
 // each object goes to the kind that its keys tell (objects.go: vllm.go sglang.go
 // guidellm.go sweep.go aiperf.go genaibench.go inferenceperf.go evalscope.go
 // trtllmbench.go infx.go llmd.go) and becomes a draft of a trial (draft.go, keys.go,
-// stats.go, detail.go). Tables go the same way, a row a draft (table.go, column.go).
+// stats.go, detail.go). Tables go the same way, a row a draft (table.go, column.go), and
+// YAML like JSON, once the caller has decoded it (yaml.go).
+//
+// SQLite files are opened by the caller's driver and told apart by their tables
+// (sqlite.go: evalscope_db.go optuna.go mlflow.go). Trackers' trials are drafts whose
+// names are recognised like those of columns (history.go, mlruns.go).
 //
 // Single requests with moments of one clock are gathered into samples (requests.go);
 // a summary takes them from the file beside it (sibling.go), else they are a trial
@@ -74,6 +79,10 @@
 //   - requests_outside_window: of guidellm, requests that its figures leave out
 //   - server_output_tokens, server_input_tokens: the server's counts, where the tool
 //     counts with a tokenizer of its own
+//   - median_itl_of_requests_ms and the like: of guidellm, statistics of the mean gap
+//     of each request
+//   - objective, objective_direction, last_reported_…: of a tracker, see history.go
+//   - roles, replicas, error_kinds, run_duration_s: of a report of llm-d, see llmd.go
 //   - offline: true where the engine ran inside the benchmark
 //   - warmup_requests: requests of a warm-up, which are no samples
 //   - sample_times: "relative" where each request counts from its own start

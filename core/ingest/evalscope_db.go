@@ -23,13 +23,13 @@ func readEvalscopeRequests(db *database, in *input, out *collector) error {
 		out.skip(0, "read with benchmark_summary.json beside it: import that, or the folder")
 		return nil
 	}
-	out.begin()
-	d := newDraft("evalscope-sqlite", "evalscope", 1)
-	d.position = "table result"
 	run, err := evalscopeRequests(db)
 	if err != nil {
 		return err
 	}
+	out.begin()
+	d := newDraft("evalscope-sqlite", "evalscope", 1)
+	d.position = "table result"
 	if len(run.samples) == 0 {
 		out.leave(0, "table result: no request in it")
 		return nil

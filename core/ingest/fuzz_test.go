@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/ingest"
@@ -63,9 +64,50 @@ func FuzzInferencePerf(f *testing.F)    { fuzzPeer(f, "inference-perf-json", "in
 func FuzzInferencePerfRequests(f *testing.F) {
 	fuzzPeer(f, "inference-perf-requests", "inference-perf", "metrics.json")
 }
-func FuzzEvalscope(f *testing.F)  { fuzzPeer(f, "evalscope-json", "evalscope", ".json") }
-func FuzzInferenceX(f *testing.F) { fuzzPeer(f, "inferencex-json", "inferencex", ".json") }
-func FuzzLLMDReport(f *testing.F) { fuzzPeer(f, "llm-d-report", "llm-d", ".json") }
+func FuzzEvalscope(f *testing.F)       { fuzzPeer(f, "evalscope-json", "evalscope", ".json") }
+func FuzzInferenceX(f *testing.F)      { fuzzPeer(f, "inferencex-json", "inferencex", ".json") }
+func FuzzLLMDReport(f *testing.F)      { fuzzPeer(f, "llm-d-report", "llm-d", ".json") }
+func FuzzLLMDReportYAML(f *testing.F)  { fuzzDecoded(f, "yaml", "llm-d", ".yaml") }
+func FuzzEvalscopeSQLite(f *testing.F) { fuzzDatabase(f, "evalscope-sqlite", "evalscope") }
+func FuzzOptuna(f *testing.F)          { fuzzDatabase(f, "optuna-sqlite", "optuna") }
+func FuzzMLflow(f *testing.F)          { fuzzDatabase(f, "mlflow-sqlite", "mlflow") }
+
+// FuzzMLflowRun fuzzes the files of a run's folder: meta.yaml, one parameter, metric
+// and tag.
+func FuzzMLflowRun(f *testing.F) {
+	f.Add([]byte("experiment_id: '1'\nlifecycle_stage: active\nrun_id: abc\nrun_name: run-1\nstatus: 3\nstart_time: 1796118749186\n"), "max_num_seqs", "64", "1796118749203 1620.25 2\n", "mlflow.runName")
+	f.Add([]byte("experiment_id: 1\nlifecycle_stage: deleted\nrun_uuid: abc\nstatus: 4\n"), "hf_token", "x", "1 nan", "failure_reason")
+	f.Fuzz(func(t *testing.T, meta []byte, name, param, metric, tag string) {
+		dir := t.TempDir()
+		for path, content := range map[string]string{"meta.yaml": string(meta), "params/" + cleanName(name): param, "metrics/" + cleanName(name): metric, "tags/" + cleanName(tag): param} {
+			path = filepath.Join(dir, path)
+			if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(content), 0o600) != nil {
+				t.Skip("no name of a file")
+			}
+		}
+		opt := able()
+		opt.Format = "mlflow-run"
+		res, err := ingest.File(t.Context(), filepath.Join(dir, "meta.yaml"), opt)
+		if err != nil {
+			return // no YAML
+		}
+		checkResult(t, res, nil)
+	})
+}
+
+func cleanName(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if c == '/' || c < ' ' {
+			return '_'
+		}
+		return c
+	}, s)
+	if s = strings.Trim(s, "."); s == "" {
+		return "x"
+	}
+	return s[:min(len(s), 100)]
+}
+
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"sweepbook":1,"trial":{"id":"00000000-0000-8000-8000-000000000001","status":"ok","figures":{"total_tps":1}}}` + "\n{\"sweepbook\":2}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -132,6 +174,12 @@ func fuzzFormat(f *testing.F, format string, globs ...string) {
 // fuzzPeer fuzzes the reader of another load generator, from the files of its kind
 // under testdata/peers.
 func fuzzPeer(f *testing.F, format, tool, ending string) {
+	peerFiles(f, tool, ending)
+	f.Fuzz(func(t *testing.T, data []byte) { readTwice(t, "fuzz", data, ingest.Options{Format: format}) })
+}
+
+// peerFiles adds the files of a tool with an ending as seeds.
+func peerFiles(f *testing.F, tool, ending string) {
 	n := 0
 	err := filepath.WalkDir(filepath.Join("testdata", "peers", tool), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ending) {
@@ -145,7 +193,45 @@ func fuzzPeer(f *testing.F, format, tool, ending string) {
 	if err != nil || n == 0 {
 		f.Fatalf("%d files of %s: %v", n, tool, err)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { readTwice(t, "fuzz", data, ingest.Options{Format: format}) })
+}
+
+// fuzzDecoded is fuzzPeer with the decoders of the command line.
+func fuzzDecoded(f *testing.F, format, tool, ending string) {
+	peerFiles(f, tool, ending)
+	opt := able()
+	opt.Format = format
+	f.Fuzz(func(t *testing.T, data []byte) { readTwice(t, "fuzz.yaml", data, opt) })
+}
+
+// fuzzDatabase fuzzes the bytes of a SQLite file: a page that lies gives an error or
+// other rows, and never a panic, a written file or a trial that cannot be stored.
+func fuzzDatabase(f *testing.F, format, tool string) {
+	peerFiles(f, tool, ".db")
+	opt := able()
+	opt.Format = format
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "fuzz.db")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		res, err := ingest.File(ctx, path, opt)
+		if err != nil {
+			if ctx.Err() != nil {
+				t.Fatal("reading a small file has no end")
+			}
+			return // no database
+		}
+		checkResult(t, res, nil)
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("beside the file: %v, %v", left, err)
+		}
+		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, data) {
+			t.Errorf("the file was changed (%v)", err)
+		}
+	})
 }
 
 // readTwice reads whatever the bytes are: nothing panics, the result is sound, and

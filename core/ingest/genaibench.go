@@ -87,6 +87,7 @@ func (d *draft) experiment(o *object) {
 func (d *draft) genaiBenchRequests(o *object, seconds float64) {
 	list, _ := o.vals["individual_request_metrics"].([]any)
 	var samples []core.Sample
+	without := 0 // answers whose tokens came within a millisecond, which the tool gives no TPOT
 	for _, item := range list[:min(len(list), maxRequests)] {
 		request, ok := item.(*object)
 		if !ok {
@@ -112,6 +113,8 @@ func (d *draft) genaiBenchRequests(o *object, seconds float64) {
 			s = failed(s, firstOf(text(request.vals["error_message"]), "HTTP "+code))
 		} else if s.Last == core.NoTime {
 			s = failed(s, "")
+		} else if request.has("tpot") && request.vals["tpot"] == nil && s.OutputTokens > 1 {
+			without++
 		}
 		samples = append(samples, settled(s))
 	}
@@ -120,6 +123,10 @@ func (d *draft) genaiBenchRequests(o *object, seconds float64) {
 	}
 	d.samples = samples
 	d.extra("sample_times", core.String("relative"))
+	if without > 0 {
+		d.extra("requests_without_tpot", core.Number(float64(without)))
+		d.warn("tpot: the tool leaves out %d of %d requests, whose tokens came all at once: its client or the server sent them in one piece", without, len(samples))
+	}
 	d.countErrors()
 	d.complete(recompute(samples))
 }

@@ -32,10 +32,9 @@ func newHistory(in *input, out *collector, format, tool string) *history {
 	return &history{in: in, out: out, format: format, tool: tool, vague: map[string]bool{}, left: map[string]int{}}
 }
 
-// trial begins a record. place says where in the file it stands; identity is what
+// trial makes a draft, which is a record once it is done. place says where in the file it stands; identity is what
 // names the trial for all time, whatever else the file will hold later.
 func (h *history) trial(study, place, identity string) *draft {
-	h.out.begin()
 	d := newDraft(h.format, h.tool, 0)
 	d.t.Setup.ToolVersion = h.version
 	d.study, d.position, d.identity = clip(study, 200), place, h.tool+" "+identity
@@ -186,6 +185,7 @@ func (h *history) done(d *draft) {
 	if d.t.Status == core.StatusFailed && d.t.Failure == "" {
 		d.t.Failure = core.UnknownFailure
 	}
+	h.out.begin()
 	d.add(h.out, maskSecrets(d.raw))
 }
 

@@ -104,6 +104,9 @@ func readMLflow(db *database, in *input, out *collector) error {
 	if err != nil {
 		return err
 	}
+	if len(runs) == maxTrials {
+		out.warn(0, fmt.Sprintf("only the first %d runs are read", maxTrials))
+	}
 	for i := range runs {
 		r := &runs[i]
 		if err := r.load(db); err != nil {

@@ -96,7 +96,7 @@ func (in *input) metaOf(path string) (*object, error) {
 	return &object{}, nil
 }
 
-func wholeText(s string) any { return clip(strings.TrimRight(s, "\n"), 8000) }
+func wholeText(s string) any { return clip(strings.TrimRight(printable(s), "\n"), 8000) }
 
 // lastLogged gives the value of the last line, "milliseconds value [step]".
 func lastLogged(s string) any {
@@ -124,7 +124,7 @@ func valueFiles(root string, value func(text string) any) (list []pair, err erro
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		list = append(list, pair{clip(filepath.ToSlash(name), 300), value(string(data))})
+		list = append(list, pair{clip(printable(filepath.ToSlash(name)), 300), value(string(data))})
 		return err
 	})
 	return list, err

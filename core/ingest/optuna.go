@@ -127,6 +127,9 @@ func (s *optunaStudy) read(db *database, h *history) error {
 	if err != nil {
 		return err
 	}
+	if len(trials) == maxTrials {
+		h.out.warn(0, fmt.Sprintf("study %q: only its first %d trials are read", s.name, maxTrials))
+	}
 	for _, t := range trials {
 		switch t.state {
 		case "COMPLETE", "FAIL", "PRUNED":

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -31,7 +33,7 @@ func (in *input) openDatabase(ctx context.Context, path string) (*database, erro
 	switch {
 	case in.opt.SQLite == nil:
 		return nil, fmt.Errorf("SQLite file: %w: not read here", core.ErrInvalid)
-	case !in.onDisk:
+	case !in.onDisk || !isRegular(path):
 		return nil, fmt.Errorf("SQLite file: %w: it cannot be read from a pipe; name the file", core.ErrInvalid)
 	}
 	db, err := in.opt.SQLite(ctx, path)
@@ -43,6 +45,11 @@ func (in *input) openDatabase(ctx context.Context, path string) (*database, erro
 		return nil, errors.Join(fmt.Errorf("SQLite file: %w: %w", core.ErrInvalid, err), db.Close())
 	}
 	return d, nil
+}
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func (d *database) close() { _ = d.db.Close() } // only read
@@ -112,11 +119,22 @@ func cellText(v any) string {
 	case nil:
 		return ""
 	case []byte:
-		return strings.ToValidUTF8(string(v), "�")
+		return printable(string(v))
 	case string:
-		return strings.ToValidUTF8(v, "�")
+		return printable(v)
 	}
 	return fmt.Sprint(v)
+}
+
+// printable gives a text that a terminal can show: valid UTF-8, with line breaks and
+// tabs as its only control characters.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, "�"))
 }
 
 // cellNumber gives a cell as the JSON readers have numbers, nil for what is none.

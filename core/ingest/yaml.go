@@ -92,7 +92,7 @@ func plainValue(v any, depth int, room *int) (any, error) {
 	case nil, bool, float64:
 		return v, nil
 	case string:
-		return clip(v, maxText), nil
+		return clip(printable(v), maxText), nil
 	case int:
 		return float64(v), nil
 	case int64:
@@ -108,13 +108,13 @@ func plainValue(v any, depth int, room *int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			o.set(clip(key, 1000), inner)
+			o.set(clip(printable(key), 1000), inner)
 		}
 		return o, nil
 	case []any:
 		return plainList(v, depth, room)
 	case fmt.Stringer:
-		return clip(v.String(), maxText), nil
+		return clip(printable(v.String()), maxText), nil
 	}
 	return nil, nil // a key that is no text, and the like
 }

@@ -56,9 +56,7 @@ jitter="jitter of server and client in this run"
 seconds="counted by whole seconds"
 extremes=()
 for s in std min max p90 p95 p99; do extremes+=("${s}_ttft_ms=$jitter" "${s}_itl_ms=$jitter" "${s}_tpot_ms=$jitter" "${s}_e2el_ms=$jitter"); done
-of_requests=()
-for s in std min max p90 p95 p99; do of_requests+=("${s}_itl_ms=of the mean gap of each request"); done
 check 2 "vllm bench serve" "peak_concurrency=$seconds" "peak_output_tps=$seconds" "${extremes[@]}"
-check 3 guidellm "${extremes[@]}" "${of_requests[@]}"
+check 3 guidellm "${extremes[@]}"
 exec 9>&-
 exit $status
