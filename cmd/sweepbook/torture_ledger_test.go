@@ -193,23 +193,8 @@ func ask1(t *testing.T, db *sql.DB, text string) string {
 // read hashes every row of every table and holds it against what is known.
 func (l *ledger) read(t *testing.T, db *sql.DB, study string) [32]byte {
 	t.Helper()
-	var tables []string
-	rows, err := db.Query("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
-		tables = append(tables, name)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
 	all := sha256.New()
-	for _, table := range tables {
+	for table := range strings.SplitSeq(ask1(t, db, "SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name)"), ",") {
 		n := 0
 		each(t, db, table, func(key string, sum [32]byte) {
 			n++
