@@ -6,14 +6,15 @@ BUF ?= github.com/bufbuild/buf/cmd/buf@v1.75.0
 BASE ?= origin/main
 DEMO ?= demo
 FUZZTIME ?= 10s
-KILLS ?= 200
+ROUNDS ?= 500
 SEED ?= 0
 PEERS ?= .peers
 BENCH_HISTORY ?= bench/history.db
 BENCH_TRIALS ?= 1000000
 N ?= 100000
+FUZZ_TMP ?= $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 
-.PHONY: help build test race lint vet kills fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-python-real plugin-conform proto-lint clean
+.PHONY: help build test race lint vet torture faults fuzz bench bench-history fuzz-diff generate check demo peers engines-real peers-real plugin-python plugin-conform proto-lint clean plugin-python-real
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,15 +45,19 @@ bench: ## trials stored, seeds imported, a query process beside one that only op
 	$(GO) test -run '^$$' -bench QueryProcess -benchtime 21x ./cmd/sweepbook
 	$(GO) test -run '^$$' -bench Strategies -benchtime 1x ./core/study
 
-kills: ## KILLS=200 times kill -9 of a part of a run at a moment drawn from a printed SEED, and resume
-	$(GO) test ./cmd/sweepbook -run '^TestKills$$' -v -timeout 120m -kills $(KILLS) -kills-seed $(SEED)
+torture: ## ROUNDS=500 rounds over one history: kill -9 of parts of a run at moments drawn from a printed SEED, as root also as another user
+	$(GO) test ./cmd/sweepbook -count 1 -run '^TestTorture$$' -v -timeout 6h -rounds $(ROUNDS) -torture-seed $(SEED)
+
+faults: ## full and failing disks at every write and sync, by strace
+	$(GO) test ./store -count 1 -run '^TestFaults$$' -v -timeout 6h -faults 0
+	$(GO) test ./cmd/sweepbook -count 1 -run '^TestRunOnBadDisk$$' -v -timeout 30m
 
 bench-history: ## questions of a million trials beside SQL written by hand; BENCH_HISTORY=FILE keeps the history there
 	@mkdir -p $(dir $(BENCH_HISTORY))
 	BENCH_HISTORY=$(abspath $(BENCH_HISTORY)) BENCH_TRIALS=$(BENCH_TRIALS) $(GO) test -run '^$$' -bench '^BenchmarkHistory$$' -benchtime 1x -timeout 6h ./cmd/sweepbook
 
-fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000)
-	FUZZ_DIFF=$(N) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
+fuzz-diff: ## N pairs of history and question, answered in memory and by SQL (make fuzz-diff N=1000000 FUZZ_SEED=…)
+	FUZZ_DIFF=$(N) GOGC=off GOMEMLIMIT=1GiB TMPDIR=$(FUZZ_TMP) $(GO) test -count=1 -v -timeout 24h -run '^TestAnswersDoNotDepend$$' ./cmd/sweepbook
 
 fuzz: ## every fuzz target for a short while
 	@for pkg in $$($(GO) list ./...); do \

@@ -28,7 +28,12 @@ func (p *plan) lookup(e *expression, name string, off int) (core.Field, error) {
 		if dotted {
 			err.Msg += ": only args, passed, extra and quality have names behind a dot"
 		}
-		err.Near = p.near(name)
+		if err.Near = fieldHabit(name); err.Near == nil {
+			err.Near = p.near(name)
+		}
+		if name == "baseline" || name == "candidate" {
+			err.Msg += "; a role is text: role == \"" + name + "\""
+		}
 		return f, err
 	}
 	if !dotted || prefix == "severity" { // LookupField knows every metric behind severity
@@ -45,8 +50,15 @@ func (p *plan) lookup(e *expression, name string, off int) (core.Field, error) {
 	what := "no trial records it"
 	if knob {
 		what = "no trial records this knob and no knob table lists it"
+		known = slices.Clone(known)
 		for _, idea := range core.Ideas() {
-			known = append(slices.Clone(known), idea.Name)
+			if !slices.Contains(known, idea.Name) {
+				known = append(known, idea.Name)
+			}
+		}
+		if dashed := dashedName(e.query[off:]); dashed != name {
+			snake := strings.ReplaceAll(dashed, "-", "_")
+			return f, e.errorf(off, "unknown field %q: knobs are written with underscores: %s", name, snake)
 		}
 	}
 	err := e.errorf(off, "unknown field %q: %s", name, what)
@@ -54,6 +66,16 @@ func (p *plan) lookup(e *expression, name string, off int) (core.Field, error) {
 		err.Near = append(err.Near, prefix+"."+near)
 	}
 	return f, err
+}
+
+// dashedName is the name at the start of a text as a command line would spell it.
+func dashedName(s string) string {
+	for i, r := range s {
+		if !isWordRune(r) && r != '.' && (r != '-' || i+1 >= len(s) || !isWordRune(rune(s[i+1]))) {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // near gives the names that a mistyped field may have meant: a knob without its

@@ -208,6 +208,14 @@ func (c *compiler) condition(n ast.Node) (*node, error) {
 	return kid, nil
 }
 
+// numberOf names the number that may be meant by a text field.
+func numberOf(n ast.Node) string {
+	if id, ok := n.(*ast.IdentifierNode); ok && id.Value == "gpu" {
+		return ": gpus is how many there are, output_tps_per_gpu a rate for each"
+	}
+	return ""
+}
+
 // number compiles a node that must be a number.
 func (c *compiler) number(n ast.Node) (*node, error) {
 	kid, err := c.compile(n)
@@ -215,7 +223,7 @@ func (c *compiler) number(n ast.Node) (*node, error) {
 		return nil, err
 	}
 	if kid.typ != core.NumberType && kid.typ != core.AnyType {
-		return nil, c.errorf(c.start(n), "%s is %s where a number is wanted", n, kindName(kid.typ))
+		return nil, c.errorf(c.start(n), "%s is %s where a number is wanted%s", n, kindName(kid.typ), numberOf(n))
 	}
 	return kid, nil
 }
@@ -294,7 +302,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) (*node, error) {
 	for i, side := range []*node{l, r} {
 		if side.typ != core.NumberType && side.typ != core.AnyType && side.typ != core.TimeType {
 			part := []ast.Node{n.Left, n.Right}[i]
-			return nil, c.errorf(c.start(part), "%s is %s where a number is wanted", part, kindName(side.typ))
+			return nil, c.errorf(c.start(part), "%s is %s where a number is wanted%s", part, kindName(side.typ), numberOf(part))
 		}
 	}
 	c.noteMix(n, l, r)

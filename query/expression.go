@@ -62,15 +62,47 @@ func (e *expression) parseError(err error) error {
 	}
 	if token, ok := strings.CutPrefix(msg, "unexpected token "); ok {
 		if token == "EOF" {
-			return syntaxError(e.query, e.off+len(e.text), "the expression ends too early")
+			msg = "the expression ends too early"
+			if strings.HasSuffix(e.text, "%") {
+				msg += ": % is the remainder of a division; a share is written as a fraction, 0.99"
+			}
+			return syntaxError(e.query, e.off+len(e.text), "%s", msg)
 		}
 		// A token prints as Kind("text").
 		if _, quoted, ok := strings.Cut(token, "("); ok {
 			token = strings.TrimSuffix(quoted, ")")
 		}
 		msg = "unexpected " + token
+		if habit := e.habit(off); habit != "" {
+			msg += ": " + habit
+		}
 	}
 	return syntaxError(e.query, off, "%s", lowerFirst(msg))
+}
+
+// habit is what to write instead of the word at an offset, or of the one before it.
+func (e *expression) habit(off int) string {
+	before, at := e.query[e.off:off], e.query[off:e.off+len(e.text)]
+	if strings.HasPrefix(at, "*") && strings.TrimSpace(before) == "" {
+		return "columns are named one by one, sweepbook fields lists them; sweepbook show TRIAL prints a whole trial"
+	}
+	word := leadingWord(at)
+	if habit := clauseHabit(word, ""); habit != "" {
+		return habit
+	}
+	words := strings.Fields(before)
+	if len(words) == 0 {
+		return ""
+	}
+	return clauseHabit(words[len(words)-1], word)
+}
+
+func leadingWord(s string) string {
+	end := strings.IndexFunc(s, func(r rune) bool { return !isWordRune(r) })
+	if end < 0 {
+		end = len(s)
+	}
+	return s[:end]
 }
 
 func lowerFirst(s string) string {

@@ -116,6 +116,9 @@ func (p *plan) planLate() {
 	case p.vs != nil:
 		names = names[:3] // a baseline's corrections count too
 	}
+	if p.answered >= 0 && p.q.per == "" { // with per it makes the rate
+		names = append(names, "completed")
+	}
 	for _, name := range names {
 		if !p.asked[name] {
 			p.late = append(p.late, p.column(name))

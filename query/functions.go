@@ -66,7 +66,11 @@ func (c *compiler) call(name string, args []ast.Node, off int) (*node, error) {
 			names = append(names, f.name)
 		}
 		err := c.errorf(off, "unknown function %q", name)
-		err.Near = core.NearestNames(name, names)
+		if habit := functionHabit(name); habit != "" {
+			err.Msg += ": it is called " + habit + " here"
+		} else {
+			err.Near = core.NearestNames(name, names)
+		}
 		return nil, err
 	case len(args) < f.least || (f.most >= 0 && len(args) > f.most):
 		return nil, c.errorf(off, "wrong number of arguments: %s", f.usage)

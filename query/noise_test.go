@@ -9,60 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sweepbook/sweepbook/query"
 )
-
-// Tail probabilities from published tables of Student's t.
-func TestStudentTails(t *testing.T) {
-	for _, tt := range []struct{ t, freedom, p float64 }{
-		{12.706204736, 1, 0.05}, {1, 1, 0.5}, {4.302652730, 2, 0.05}, {2.570581836, 5, 0.05}, {4.032142984, 5, 0.01},
-		{2.228138852, 10, 0.05}, {-2.228138852, 10, 0.05}, {2.042272456, 30, 0.05}, {1.980, 119.9, 0.05}, {0, 7, 1},
-		{6.868827, 5, 0.001}, {1.959963985, 1e7, 0.05},
-	} {
-		if got := query.StudentTails(tt.t, tt.freedom); math.Abs(got-tt.p) > 2e-5*math.Max(1, tt.p/0.05) {
-			t.Errorf("tails of %v with %v degrees: %v, want %v", tt.t, tt.freedom, got, tt.p)
-		}
-	}
-	// With one and two degrees of freedom there is a closed form.
-	for x := 0.01; x < 1e4; x *= 1.7 {
-		if got, want := query.StudentTails(x, 1), 1-2*math.Atan(x)/math.Pi; math.Abs(got-want) > 1e-12 {
-			t.Errorf("one degree, %v: %v, want %v", x, got, want)
-		}
-		if got, want := query.StudentTails(x, 2), 1-x/math.Sqrt(2+x*x); math.Abs(got-want) > 1e-12 {
-			t.Errorf("two degrees, %v: %v, want %v", x, got, want)
-		}
-	}
-}
-
-func TestHolm(t *testing.T) {
-	for _, tt := range []struct {
-		ps   []float64
-		want []bool
-	}{
-		{nil, []bool{}},
-		{[]float64{0.05}, []bool{true}},
-		{[]float64{0.051}, []bool{false}},
-		{[]float64{0.04, 0.01, 0.03}, []bool{false, true, false}}, // 0.01 ≤ 0.05/3, 0.03 > 0.05/2 ends it
-		{[]float64{0.01, 0.02, 0.05}, []bool{true, true, true}},
-		{[]float64{0.02, 0.02, 0.001}, []bool{true, true, true}},
-		{[]float64{1, 0}, []bool{false, true}},
-	} {
-		if got := query.Holm(tt.ps, 0.05); !slices.Equal(got, tt.want) {
-			t.Errorf("Holm(%v) = %v, want %v", tt.ps, got, tt.want)
-		}
-	}
-}
-
-func TestPooledDeviation(t *testing.T) {
-	s, freedom := query.PooledDeviation([][]float64{{1, 3}, {10, 10, 13}})
-	if want := math.Sqrt((1 + 1 + 1 + 1 + 4) / 3.0); freedom != 3 || math.Abs(s-want) > 1e-15 {
-		t.Errorf("pooled %v with %d degrees, want %v with 3", s, freedom, want)
-	}
-	if s, freedom := query.PooledDeviation(nil); s != 0 || freedom != 0 {
-		t.Errorf("of nothing: %v with %d degrees", s, freedom)
-	}
-}
 
 // noisy has six configurations of which three were repeated; one measurement varies by
 // about two percent.

@@ -65,6 +65,9 @@ func (p *plan) planRest() error {
 			p.completed, p.incomplete = p.column("completed"), p.column("incomplete")
 		}
 	}
+	if len(p.goals) > 0 && p.over == nil && slices.ContainsFunc(p.where, func(c conjunct) bool { return asksForAll(c.node) }) {
+		p.answered = p.column("completed")
+	}
 	if p.q.per != "" || p.curve != nil {
 		p.option, p.launch = p.column("option"), p.column("launch")
 	}

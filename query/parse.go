@@ -102,7 +102,11 @@ func Parse(text string) (*Query, error) {
 	takes, known := verbs[q.verb]
 	if !known {
 		e := syntaxError(text, tokens[0].off, "%q is no verb: begin with max, min, pareto, show, count, first, last, at or change", q.verb)
-		e.Near = core.NearestNames(q.verb, verbNames)
+		if habit := verbHabit(q.verb); habit != "" {
+			e.Msg += "; " + habit
+		} else {
+			e.Near = core.NearestNames(q.verb, verbNames)
+		}
 		return nil, e
 	}
 	clauses := split(text, tokens)
@@ -377,7 +381,20 @@ func (q *Query) unit(c clause) (string, error) {
 	if len(c.tokens) > 0 {
 		off = c.tokens[0].off
 	}
-	return "", syntaxError(q.text, off, "per wants setup or config")
+	err := syntaxError(q.text, off, "per wants setup or config, whose repeats it combines")
+	if len(c.tokens) > 0 {
+		switch word := c.tokens[0].text; {
+		case word == "gpu" || word == "gpus":
+			err.Msg += "; a rate for each GPU is output_tps_per_gpu, or total_tps / gpus"
+		case word == "dollar" || word == "usd" || word == "token":
+			err.Msg += "; money and energy are fields: usd_per_mtok_output, joules_per_output_token"
+		default:
+			if _, ok := core.LookupField(word); ok {
+				err.Msg += "; groups are made by: by " + word
+			}
+		}
+	}
+	return "", err
 }
 
 // tolerance reads a percentage or noise.

@@ -52,6 +52,7 @@ type plan struct {
 	// Columns that the evaluation itself needs; -1 where it does not.
 	status, simulated, started, id, number, asserted, requested, study, findings int
 	completed, incomplete, option, launch                                        int
+	answered                                                                     int // completed, where none may have failed
 
 	// What per works out: columns of a combined row, how its other columns come from
 	// the repeats, and by what it picks the representative.
@@ -140,7 +141,7 @@ func (p *plan) fieldColumn(name string) *node {
 // plan checks the query and compiles it.
 func (q *Query) plan(names core.Names, opt Options, prepare ...func(*plan)) (*plan, error) {
 	p := &plan{q: q, names: names, now: opt.Now, versions: versions{}, index: map[string]int{}, asked: map[string]bool{},
-		status: -1, simulated: -1, requested: -1, study: -1, findings: -1, completed: -1, incomplete: -1, n: -1, failedRepeats: -1, stand: -1}
+		status: -1, simulated: -1, requested: -1, study: -1, findings: -1, completed: -1, incomplete: -1, answered: -1, n: -1, failedRepeats: -1, stand: -1}
 	for _, fn := range prepare {
 		fn(p)
 	}

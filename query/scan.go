@@ -226,7 +226,7 @@ func (s *scanner) word() error {
 	if n := len(s.tokens); n == 0 || s.tokens[n-1].text != "." {
 		switch {
 		case word == "let" || word == "if" || word == "else":
-			return syntaxError(s.query, s.pos, "%s is not in the language: use c ? a : b", word)
+			return syntaxError(s.query, s.pos, "%s is not in the language: choose trials with where, or a value with c ? a : b", word)
 		case strings.HasPrefix(word, "$"):
 			return syntaxError(s.query, s.pos, "%s is not in the language", word)
 		}

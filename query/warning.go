@@ -59,6 +59,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 			warn("missing", "%s: %d of %s lack a value and do not count", agg.text, passed, plural(all, what))
 		}
 	}
+	out = append(out, p.restsWarnings(shown)...)
 	out = append(out, p.soundWarnings(shown)...)
 	out = append(out, p.noteWarnings(shown)...)
 	if col := a.Column("findings"); col >= 0 && (len(p.goals) > 0 || p.curve != nil) {
@@ -89,6 +90,11 @@ func (e *evaluation) nothingQualifies(t *tally) Warning {
 	case worst >= 0:
 		c, m := e.p.where[worst], e.misses[worst]
 		w.Message += fmt.Sprintf(": %s is false for %d of %s", c.text, m.trials, trials(e.trials))
+		if m.texts != nil {
+			if meant := m.meant(c); meant != "" {
+				w.Message += "; there is " + meant
+			}
+		}
 		e.addNearest(&w)
 	case t.undecided > 0:
 		w.Message += fmt.Sprintf(": what it asks for is unknown for %d of %s", t.undecided, trials(e.trials))

@@ -36,3 +36,17 @@ func TestWords(t *testing.T) {
 		t.Errorf("words %q", words)
 	}
 }
+
+// The help names every verb, clause and function.
+func TestHelp(t *testing.T) {
+	for _, word := range append(query.Verbs(), query.Words()...) {
+		if !strings.Contains(query.Help, strings.TrimSuffix(word, "(")) {
+			t.Errorf("help does not name %s", word)
+		}
+	}
+	for _, line := range strings.Split(query.Help, "\n") {
+		if len(line) > 140 {
+			t.Errorf("a line of %d characters: %s", len(line), line)
+		}
+	}
+}

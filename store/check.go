@@ -136,7 +136,7 @@ func (db *DB) columnFaults(ctx context.Context, q querier) ([]string, error) {
 		columns := slices.Concat(core.FieldNames(), dynamicNames(t))
 		sel := core.Select{Columns: columns, Where: []core.Cond{{Field: "number", Op: core.OpEq, Values: []core.Value{core.Number(float64(t.Number))}}}}
 		n := 0
-		err := rowsOf(ctx, q, sel, true, func(row []core.Value) bool {
+		err := rowsOf(ctx, q, newTables(), sel, true, func(row []core.Value) bool {
 			n++
 			for i, name := range columns {
 				if want := t.Value(name); row[i] != want {

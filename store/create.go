@@ -54,6 +54,10 @@ func (db *DB) makeSchema(ctx context.Context, file string, steps []step) error {
 	}
 	pool.SetMaxOpenConns(1)
 	err = applySteps(ctx, pool, steps, db.path, db.seed)
+	if err == nil {
+		// Closing would fold the -wal file in as well, and say nothing if it cannot.
+		_, err = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
 	if err = errors.Join(translate(err), pool.Close()); err != nil {
 		return err
 	}

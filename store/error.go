@@ -19,6 +19,11 @@ var ErrDiskFull = errors.New("disk full")
 // was to be written is not; repeat it later.
 var ErrBusy = errors.New("history is busy")
 
+// ErrUnknown: the disk failed while a write was being made durable. What was to be
+// written is in the file or it is not, and which of the two may change once more when
+// the file is opened anew. Open it again and read before anything is repeated.
+var ErrUnknown = errors.New("outcome unknown")
+
 // SchemaError refuses a history that a newer program wrote. The file is as it
 // was. It unwraps to core.ErrInvalid.
 type SchemaError struct {
@@ -63,6 +68,10 @@ const (
 	codeNotADB   = 26
 )
 
+// codeShmSize is an extended code: the file that all who have a history open share
+// could not be made large enough.
+const codeShmSize = 19<<8 | codeIOErr
+
 // sqliteCode gives the primary result code of an error of SQLite, 0 of others.
 func sqliteCode(err error) int {
 	var e *sqlite.Error
@@ -72,15 +81,29 @@ func sqliteCode(err error) int {
 	return 0
 }
 
+// explain names the history in what SQLite reports of it, and says what to do.
+func (db *DB) explain(err error) error {
+	if sqliteCode(err) == 0 {
+		return err
+	}
+	return fmt.Errorf("history %s: %w", db.path, translate(err))
+}
+
 // translate says in our words what SQLite reports, and what to do.
 func translate(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code() == codeShmSize {
+		return fmt.Errorf("%w, or the disk fails: its -shm file cannot be made; free some space and repeat: %w", ErrDiskFull, err)
+	}
 	switch sqliteCode(err) {
 	case codeFull:
 		return fmt.Errorf("%w: free some space and repeat: %w", ErrDiskFull, err)
 	case codeBusy:
 		return fmt.Errorf("%w: another process has been writing to it for more than 10 s: %w", ErrBusy, err)
+	case codeIOErr:
+		return fmt.Errorf("the disk fails; look into the system's log, then run `sweepbook db check`: %w", err)
 	case codeCorrupt:
-		return fmt.Errorf("the file is damaged: copy it away, then try `sweepbook db check` or restore a backup: %w", err)
+		return fmt.Errorf("the file is damaged, or the disk cannot read it: copy it away, then try `sweepbook db check` or restore a backup: %w", err)
 	case codeNotADB:
 		return fmt.Errorf("%w: not a Sweepbook history: %w", core.ErrInvalid, err)
 	}

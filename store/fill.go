@@ -14,6 +14,9 @@ func (w *writeTx) importAgain(number int64, record *core.Trial) (core.ImportOutc
 	if err != nil {
 		return 0, err
 	}
+	if late, err := w.late(s, record); late || err != nil {
+		return core.ImportUpdated, err
+	}
 	given, err := w.asGiven(number)
 	if err != nil {
 		return 0, err

@@ -57,7 +57,10 @@ func (db *DB) HoldStudy(ctx context.Context, name string) (release func() error,
 
 // lockPath names the lock of a study. The name of a study may hold anything, so
 // that its hash stands for it.
-func lockPath(db, study string) string {
+func lockPath(db, study string) string { return db + "." + StudyKey(study) + ".lock" }
+
+// StudyKey stands for the name of a study in the names of files.
+func StudyKey(study string) string {
 	sum := sha256.Sum256([]byte(study))
-	return db + "." + hex.EncodeToString(sum[:6]) + ".lock"
+	return hex.EncodeToString(sum[:6])
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,10 +85,13 @@ func bootID() string {
 	return strings.TrimSpace(string(text))
 }
 
-// processStart is when this process began, in clock ticks since the boot. Linux
-// only; empty elsewhere.
-func processStart() string {
-	stat, err := os.ReadFile("/proc/self/stat")
+// processStart is when this process began; see startOf.
+func processStart() string { return startOf(os.Getpid()) }
+
+// startOf is when a process began, in clock ticks since the boot; empty for one that
+// is not there or has ended. Linux only; empty elsewhere.
+func startOf(pid int) string {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
@@ -95,7 +99,7 @@ func processStart() string {
 	_, rest, ok := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	const startTime = 22 - 3 // field 22, and the third comes first here
-	if !ok || len(fields) <= startTime {
+	if !ok || len(fields) <= startTime || fields[0] == "Z" || fields[0] == "X" {
 		return ""
 	}
 	return fields[startTime]

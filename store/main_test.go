@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 
@@ -54,6 +55,10 @@ func child(act, path string) error {
 	ctx := context.Background()
 	opt := options()
 	opt.ReadOnly = act == "read"
+	if act == "faulty" {
+		// strace counts the calls of each thread for itself.
+		runtime.LockOSThread()
+	}
 	db, err := store.Open(ctx, path, opt)
 	if err != nil {
 		return err
@@ -88,6 +93,8 @@ func child(act, path string) error {
 			return err
 		}
 		fmt.Println("trials", h.Trials)
+	case "faulty":
+		return faulty(ctx, db)
 	case "many": // several processes make and fill one history
 		for n := range 20 {
 			trial := plain(n)

@@ -130,7 +130,7 @@ func (db *DB) open(ctx context.Context, env environment, steps []step) error {
 	}
 	if !exists {
 		if err := db.create(ctx, steps); err != nil {
-			return fmt.Errorf("create history: %w", err)
+			return fmt.Errorf("create history %s: %w", db.path, err)
 		}
 		if exists, size, err = db.stat(); err != nil {
 			return err

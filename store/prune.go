@@ -65,7 +65,7 @@ func (db *DB) Compact(ctx context.Context) (freed int64, err error) {
 	}
 	after := size()
 	if err != nil {
-		return 0, fmt.Errorf("compact: %w", translate(err))
+		return 0, fmt.Errorf("compact: %w", db.explain(err))
 	}
 	return before - after, nil
 }

@@ -18,18 +18,21 @@ import (
 type Reading struct {
 	db      *DB
 	session *session
-	looks   map[string]*sharedTable
+	looks   map[string][]core.Value // of facets, by their fields
+	tables  tablesRead
+	names   *core.Names
+	history *core.History
 }
 
 // Snapshot runs fn on the history as it stands.
 func (db *DB) Snapshot(ctx context.Context, fn func(*Reading) error) error {
 	conn, err := db.reader.Conn(ctx)
 	if err != nil {
-		return translate(err)
+		return db.explain(err)
 	}
 	defer func() { _ = conn.Close() }() // only gives it back to the pool
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
-		return translate(err)
+		return db.explain(err)
 	}
 	defer func() {
 		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
@@ -37,25 +40,31 @@ func (db *DB) Snapshot(ctx context.Context, fn func(*Reading) error) error {
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 	}()
-	return translate(fn(&Reading{db, &session{conn}, map[string]*sharedTable{}}))
+	return db.explain(fn(&Reading{db: db, session: &session{conn}, looks: map[string][]core.Value{}, tables: newTables()}))
 }
 
 // History names the file and counts its trials.
 func (r *Reading) History(ctx context.Context) (core.History, error) {
-	h, err := historyOf(ctx, r.session)
-	if err != nil {
-		return core.History{}, fmt.Errorf("history %s: %w", r.db.path, err)
+	if r.history == nil {
+		h, err := historyOf(ctx, r.session)
+		if err != nil {
+			return core.History{}, fmt.Errorf("history %s: %w", r.db.path, err)
+		}
+		r.history = &h
 	}
-	return h, nil
+	return *r.history, nil
 }
 
-// Names is DB.Names at this moment.
+// Names is DB.Names at this moment. Its lists are those of every call.
 func (r *Reading) Names(ctx context.Context) (core.Names, error) {
-	names, err := namesOf(ctx, r.session)
-	if err != nil {
-		return core.Names{}, fmt.Errorf("names: %w", err)
+	if r.names == nil {
+		names, err := namesOf(ctx, r.session)
+		if err != nil {
+			return core.Names{}, fmt.Errorf("names: %w", err)
+		}
+		r.names = &names
 	}
-	return names, nil
+	return *r.names, nil
 }
 
 // Rows is DB.Rows at this moment, in any order: that of an index, where one holds all
@@ -70,7 +79,7 @@ func (r *Reading) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Va
 			}
 		}
 		stopped := false
-		err := rowsOf(ctx, r.session, sel, false, func(row []core.Value) bool {
+		err := rowsOf(ctx, r.session, r.tables, sel, false, func(row []core.Value) bool {
 			stopped = !yield(row, nil)
 			return !stopped
 		})

@@ -10,7 +10,7 @@ import (
 // Statement is the SQL by which Rows reads a selection, and how SQLite goes about it,
 // one line a step.
 func (r *Reading) Statement(ctx context.Context, sel core.Select) (statement string, plan []string, err error) {
-	p, _, err := planRows(ctx, r.session, sel)
+	p, _, err := planRows(ctx, r.session, r.tables, sel)
 	if err != nil {
 		return "", nil, err
 	}

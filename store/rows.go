@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -25,7 +26,7 @@ func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value,
 	return func(yield func([]core.Value, error) bool) {
 		stopped := false
 		err := db.Snapshot(ctx, func(r *Reading) error {
-			return rowsOf(ctx, r.session, sel, true, func(row []core.Value) bool {
+			return rowsOf(ctx, r.session, r.tables, sel, true, func(row []core.Value) bool {
 				stopped = !yield(row, nil)
 				return !stopped
 			})
@@ -37,8 +38,9 @@ func (db *DB) Rows(ctx context.Context, sel core.Select) iter.Seq2[[]core.Value,
 }
 
 // planRows plans a selection.
-func planRows(ctx context.Context, q querier, sel core.Select) (p *rowPlan, gets []getter, err error) {
-	p = &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}}
+func planRows(ctx context.Context, q querier, tables tablesRead, sel core.Select) (p *rowPlan, gets []getter, err error) {
+	p = &rowPlan{ctx: ctx, q: q, cellOf: map[string]int{}, few: slices.ContainsFunc(sel.Where, picksFew)}
+	p.setups, p.workloads, p.points, p.contexts = tables.of(0, p.few), tables.of(1, p.few), tables.of(2, p.few), tables.of(3, p.few)
 	for _, name := range sel.Columns {
 		get, err := p.field(name)
 		if err != nil {
@@ -62,8 +64,8 @@ func planRows(ctx context.Context, q querier, sel core.Select) (p *rowPlan, gets
 }
 
 // rowsOf answers a selection on one connection until yield returns false.
-func rowsOf(ctx context.Context, q querier, sel core.Select, inOrder bool, yield func([]core.Value) bool) error {
-	p, gets, err := planRows(ctx, q, sel)
+func rowsOf(ctx context.Context, q querier, tables tablesRead, sel core.Select, inOrder bool, yield func([]core.Value) bool) error {
+	p, gets, err := planRows(ctx, q, tables, sel)
 	if err != nil || p.nothing {
 		return err
 	}
@@ -103,10 +105,10 @@ type rowPlan struct {
 	cellOf map[string]int
 	launch bool // the launch is joined
 
-	setups    sharedTable // by setup id
-	workloads sharedTable
-	points    sharedTable
-	contexts  sharedTable
+	setups    *sharedTable // by setup id
+	workloads *sharedTable
+	points    *sharedTable
+	contexts  *sharedTable
 	knobs     knobTable
 	verdicts  verdictTable
 	files     map[int64]string // of sources, by id; nil when not asked for
@@ -163,11 +165,8 @@ func (p *rowPlan) sql() (string, []any) {
 
 // loadShared reads what is looked up in Go, once all fields are known.
 func (p *rowPlan) loadShared() error {
-	for _, t := range []struct {
-		*sharedTable
-		of shared
-	}{{&p.setups, setupTable}, {&p.workloads, workloadTable}, {&p.points, pointTable}, {&p.contexts, contextTable}} {
-		if err := t.load(p.ctx, p.q, t.of, p); err != nil {
+	for _, t := range []*sharedTable{p.setups, p.workloads, p.points, p.contexts} {
+		if err := t.load(p.ctx, p); err != nil {
 			return err
 		}
 	}

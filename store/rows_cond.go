@@ -37,8 +37,12 @@ func (p *rowPlan) condition(c core.Cond) error {
 		return nil
 	}
 	*conds, *args = append(*conds, text), append(*args, params...)
-	p.few = p.few || f.Name == "number" && c.Op != core.OpNe || f.Name == "id"
 	return nil
+}
+
+// picksFew reports whether a condition leaves few trials, found by an index.
+func picksFew(c core.Cond) bool {
+	return c.Field == "number" && c.Op != core.OpNe || c.Field == "id" && (c.Op == core.OpEq || c.Op == core.OpIn)
 }
 
 func checkCond(c core.Cond) error {

@@ -28,13 +28,10 @@ func (p *rowPlan) field(name string) (getter, error) {
 		return nil, core.CheckFieldName(name)
 	}
 	name = f.Name
-	for _, in := range []struct {
-		table *sharedTable
-		of    shared
-	}{{&p.setups, setupTable}, {&p.workloads, workloadTable}, {&p.points, pointTable}, {&p.contexts, contextTable}} {
-		if expr, ok := in.of.columns[name]; ok {
-			id, column := p.cell(in.of.cell), in.table.column(expr, f.Type)
-			return func(cells []any) core.Value { return in.table.at(cells[id], column) }, nil
+	for _, table := range []*sharedTable{p.setups, p.workloads, p.points, p.contexts} {
+		if expr, ok := table.of.columns[name]; ok {
+			id, column := p.cell(table.of.cell), table.column(expr, f.Type)
+			return func(cells []any) core.Value { return table.at(cells[id], column) }, nil
 		}
 	}
 	if base, ok := strings.CutSuffix(name, "_per_gpu"); ok && !strings.Contains(name, ".") {

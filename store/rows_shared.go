@@ -83,80 +83,154 @@ func (p *rowPlan) look(fields []string) (getter, error) {
 // facet is read at its first use.
 func (r *Reading) Look(ctx context.Context, fields []string, n int) ([]core.Value, error) {
 	key := strings.Join(fields, " ")
-	t := r.looks[key]
-	if t == nil {
+	vals, ok := r.looks[key]
+	if !ok {
 		of, err := tableOf(fields)
 		if err != nil {
 			return nil, err
 		}
-		t = &sharedTable{}
-		for _, name := range fields {
+		columns := make([]sharedColumn, len(fields))
+		for i, name := range fields {
 			f, _ := core.LookupField(name)
-			t.column(of.columns[name], f.Type)
+			columns[i] = sharedColumn{expr: of.columns[name], t: f.Type}
 		}
-		if err := t.load(ctx, r.session, of, nil); err != nil {
+		err = of.read(ctx, r.session, columns, "", nil, func(id, column int, v core.Value) {
+			at := id * len(fields)
+			if need := at + len(fields); need > len(vals) {
+				vals = append(vals, make([]core.Value, need-len(vals))...)
+			}
+			vals[at+column] = v
+		})
+		if err != nil {
 			return nil, err
 		}
-		r.looks[key] = t
+		r.looks[key] = vals
 	}
-	if at := n * len(fields); n > 0 && at+len(fields) <= len(t.vals) {
-		return t.vals[at : at+len(fields) : at+len(fields)], nil
+	if at := n * len(fields); n > 0 && at+len(fields) <= len(vals) {
+		return vals[at : at+len(fields) : at+len(fields)], nil
 	}
 	return make([]core.Value, len(fields)), nil // a trial without a launch
 }
 
-// sharedTable holds some columns of a small table by row id.
-type sharedTable struct {
-	exprs []string
-	types []core.Type
-	vals  []core.Value // len(exprs) to a row
-}
-
-// column returns the position of an expression.
-func (s *sharedTable) column(expr string, t core.Type) int {
-	if i := slices.Index(s.exprs, expr); i >= 0 && s.types[i] == t {
-		return i
-	}
-	s.exprs, s.types = append(s.exprs, expr), append(s.types, t)
-	return len(s.exprs) - 1
-}
-
-// at returns a column of the row that a cell names.
-func (s *sharedTable) at(id any, column int) core.Value {
-	i, _ := id.(int64)
-	if n := int(i)*len(s.exprs) + column; n < len(s.vals) {
-		return s.vals[n]
-	}
-	return core.Missing()
-}
-
-// load reads the table, or the part of it that the few trials of a plan name.
-func (s *sharedTable) load(ctx context.Context, q querier, of shared, p *rowPlan) error {
-	if len(s.exprs) == 0 {
-		return nil
-	}
+// read gives the columns of every row, or of those that a condition leaves.
+func (of shared) read(ctx context.Context, q querier, columns []sharedColumn, where string, args []any, fn func(id, column int, v core.Value)) error {
 	texts := map[string]string{}
-	text, args := "SELECT "+of.id+", "+strings.Join(s.exprs, ", ")+" FROM "+of.from, []any(nil)
-	if p != nil && p.few {
-		text += " WHERE " + of.id + " IN (SELECT " + of.cell + " FROM trial t WHERE " + strings.Join(p.conds, " AND ") + ")"
-		args = p.args
+	text := "SELECT " + of.id
+	for _, c := range columns {
+		text += ", " + c.expr
 	}
-	err := eachCells(ctx, q, text, args, func(cells []any) bool {
-		at := int(asInt(cells[0])) * len(s.exprs)
-		if need := at + len(s.exprs); need > len(s.vals) {
-			s.vals = append(s.vals, make([]core.Value, need-len(s.vals))...)
-		}
-		for i, t := range s.types {
-			v := typed(t, cells[1+i])
+	err := eachCells(ctx, q, text+" FROM "+of.from+where, args, func(cells []any) bool {
+		id := int(asInt(cells[0]))
+		for i, c := range columns {
+			v := typed(c.t, cells[1+i])
 			if v.Kind == core.KindText {
 				v = sharedText(texts, v.Text)
 			}
-			s.vals[at+i] = v
+			fn(id, i, v)
 		}
 		return true
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", of.from, err)
+	}
+	return nil
+}
+
+// tablesRead are the sharedTables with the columns that the questions of one moment have
+// read so far.
+type tablesRead []*sharedTable
+
+func newTables() tablesRead {
+	tables := make(tablesRead, len(sharedTables))
+	for i, of := range sharedTables {
+		tables[i] = &sharedTable{of: of}
+	}
+	return tables
+}
+
+// of is a table for a plan. Its columns stay for the questions to come, but for a plan
+// that reads the rows of few trials alone.
+func (t tablesRead) of(i int, few bool) *sharedTable {
+	if few {
+		return &sharedTable{of: t[i].of, known: t[i]}
+	}
+	return t[i]
+}
+
+// sharedTable holds some columns of a small table.
+type sharedTable struct {
+	of      shared
+	columns []sharedColumn
+	known   *sharedTable // where a column may stand already; nil for none
+}
+
+// sharedColumn is a column by row id, nil before it is read.
+type sharedColumn struct {
+	expr string
+	t    core.Type
+	vals []core.Value
+}
+
+// column returns the position of an expression.
+func (s *sharedTable) column(expr string, t core.Type) int {
+	if i := s.find(expr, t); i >= 0 {
+		return i
+	}
+	c := sharedColumn{expr: expr, t: t}
+	if s.known != nil {
+		if i := s.known.find(expr, t); i >= 0 {
+			c.vals = s.known.columns[i].vals
+		}
+	}
+	s.columns = append(s.columns, c)
+	return len(s.columns) - 1
+}
+
+func (s *sharedTable) find(expr string, t core.Type) int {
+	return slices.IndexFunc(s.columns, func(c sharedColumn) bool { return c.expr == expr && c.t == t })
+}
+
+// at returns a column of the row that a cell names.
+func (s *sharedTable) at(id any, column int) core.Value {
+	i, _ := id.(int64)
+	if vals := s.columns[column].vals; int(i) < len(vals) {
+		return vals[i]
+	}
+	return core.Missing()
+}
+
+// load reads the columns that were not read yet, or the part of them that the few
+// trials of a plan name.
+func (s *sharedTable) load(ctx context.Context, p *rowPlan) error {
+	var columns []sharedColumn
+	var places []int
+	for i, c := range s.columns {
+		if c.vals == nil {
+			columns, places = append(columns, c), append(places, i)
+		}
+	}
+	if columns == nil {
+		return nil
+	}
+	where, args := "", []any(nil)
+	if p.few {
+		where = " WHERE " + s.of.id + " IN (SELECT " + s.of.cell + " FROM trial t WHERE " + strings.Join(p.conds, " AND ") + ")"
+		args = p.args
+	}
+	vals := make([][]core.Value, len(columns))
+	err := s.of.read(ctx, p.q, columns, where, args, func(id, column int, v core.Value) {
+		if need := id + 1; need > len(vals[column]) {
+			vals[column] = append(vals[column], make([]core.Value, need-len(vals[column]))...)
+		}
+		vals[column][id] = v
+	})
+	if err != nil {
+		return err
+	}
+	for i, at := range places {
+		if s.columns[at].vals = vals[i]; vals[i] == nil {
+			s.columns[at].vals = []core.Value{} // read, of an empty table
+		}
 	}
 	return nil
 }

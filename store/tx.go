@@ -42,7 +42,8 @@ type writeTx struct {
 }
 
 // write runs fn in one immediate transaction, audits what it touched and commits.
-// what names the act for errors. An error of the commit leaves the outcome unknown.
+// what names the act for errors. An error of the commit is ErrUnknown, unless SQLite
+// wrote nothing for want of room or of its turn.
 func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) error {
 	if db.writer == nil {
 		return fmt.Errorf("%s: %w: history %s is open for reading only", what, core.ErrInvalid, db.path)
@@ -61,7 +62,7 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 	}
 	tx, err := db.writer.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, translate(err))
+		return fmt.Errorf("%s: %w", what, db.explain(err))
 	}
 	committed := false
 	defer func() {
@@ -79,10 +80,13 @@ func (db *DB) write(ctx context.Context, what string, fn func(*writeTx) error) e
 		if rerr := tx.Rollback(); rerr != nil && !errors.Is(rerr, sql.ErrTxDone) {
 			err = errors.Join(err, rerr)
 		}
-		return fmt.Errorf("%s: %w", what, translate(err))
+		return fmt.Errorf("%s: %w", what, db.explain(err))
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%s: commit, whose outcome is unknown: %w", what, translate(err))
+		if code := sqliteCode(err); code != codeFull && code != codeBusy {
+			return fmt.Errorf("%s: commit: %w: %w", what, ErrUnknown, db.explain(err))
+		}
+		return fmt.Errorf("%s: commit: %w", what, db.explain(err))
 	}
 	committed = true
 	w.keep()
@@ -184,8 +188,8 @@ type querier interface {
 func (db *DB) read(ctx context.Context, fn func(querier) error) error {
 	tx, err := db.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return translate(err)
+		return db.explain(err)
 	}
 	defer tx.Rollback()
-	return translate(fn(tx))
+	return db.explain(fn(tx))
 }

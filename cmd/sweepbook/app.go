@@ -31,12 +31,13 @@ const (
 
 // app is one invocation: its streams and what it takes from the environment.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	terminal       bool // stderr is a terminal: progress may be drawn
-	getenv         func(string) string
-	now            func() time.Time
-	args           []string // the command line in progress
+	stdin    io.Reader
+	stdout   io.Writer
+	stderr   *outlet
+	terminal bool // stderr is a terminal: progress may be drawn
+	getenv   func(string) string
+	now      func() time.Time
+	args     []string // the command line in progress
 	// stopping is closed when the user asked to end soon; interrupt says that the
 	// command in progress listens to it.
 	stopping  chan struct{}
@@ -44,7 +45,7 @@ type app struct {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *app {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, now: time.Now, stopping: make(chan struct{})}
+	a := &app{stdin: stdin, stdout: stdout, stderr: &outlet{w: stderr}, getenv: os.Getenv, now: time.Now, stopping: make(chan struct{})}
 	if f, ok := stderr.(*os.File); ok {
 		a.terminal = term.IsTerminal(int(f.Fd()))
 	}
@@ -149,7 +150,7 @@ func (a *app) root() *cli.Command {
 			&cli.StringFlag{Name: "log-level", Value: "warn", Usage: "`LEVEL` of the run log: debug, info, warn or error"},
 		},
 		Commands: []*cli.Command{
-			a.runCommand(), a.planCommand(), a.confirmCommand(), a.benchCommand(), a.recordCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
+			a.runCommand(), a.attachCommand(), a.stopCommand(), a.statusCommand(), a.planCommand(), a.confirmCommand(), a.benchCommand(), a.recordCommand(), a.importCommand(), a.queryCommand(), a.chartCommand(), a.reportCommand(),
 			a.compareCommand(), a.auditCommand(), a.showCommand(), a.listCommand(), a.whyCommand(), a.setCommand(), a.tagCommand(), a.noteCommand(), a.retractCommand(),
 			a.deleteCommand(), a.fieldsCommand(), a.enginesCommand(), a.gpuCommand(), a.exportCommand(), a.dbCommand(),
 			a.demoCommand(), a.prefetchCommand(), a.whereCommand(), a.versionCommand(),

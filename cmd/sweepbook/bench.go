@@ -19,7 +19,6 @@ func (a *app) benchCommand() *cli.Command {
 		Usage:     "measure a server that runs already, at one load or along a curve, and record each trial",
 		ArgsUsage: "URL",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "url", Hidden: true}, // how the address was given before it became the argument
 			&cli.StringFlag{Name: "workload", Usage: "`NAME` of a published workload, or of one in the file of --workloads"},
 			&cli.StringFlag{Name: "workloads", Usage: "study `FILE` that defines the workload"},
 			&cli.StringFlag{Name: "load", Usage: "the `CURVE`: concurrency=1,2,4,8 or rate=1,2,4,unlimited"},
@@ -27,13 +26,15 @@ func (a *app) benchCommand() *cli.Command {
 			&cli.StringFlag{Name: "model", Usage: "served model `ID`; default the only one that the server offers"},
 			&cli.StringFlag{Name: "engine", Usage: "`NAME` of the engine; default what the server says of itself"},
 			&cli.StringFlag{Name: "study", Usage: "keep the trials under this study `NAME`", Value: "bench"},
-			&cli.StringFlag{Name: "dataset", Usage: "`NAME`: random, sharegpt, custom or builtin", Value: "random"},
+			&cli.StringFlag{Name: "dataset", Usage: "`NAME`: random, prefix_repetition, sharegpt, custom, trace or builtin", Value: "random"},
 			&cli.StringFlag{Name: "data", Usage: "`FILE` of the data set"},
 			&cli.StringFlag{Name: "endpoint", Usage: "chat or completions", Value: "chat"},
 			&cli.IntFlag{Name: "input", Usage: "prompt `TOKENS`, for random"},
 			&cli.IntFlag{Name: "output-len", Usage: "output `TOKENS`"},
 			&cli.BoolFlag{Name: "ignore-eos", Usage: "have every answer reach its length; default for random"},
 			&cli.FloatFlag{Name: "temperature", Usage: "`T` of the sampling"},
+			&cli.IntFlag{Name: "turns", Usage: "questions of each conversation, for sharegpt and builtin", Value: 1},
+			&cli.StringSliceFlag{Name: "param", Usage: "a further `NAME=VALUE` of the workload, as range_ratio=0.5 or top_p=0.9; again for more"},
 			&cli.IntFlag{Name: "requests", Usage: "`N` requests to send at each load", Value: 100},
 			&cli.DurationFlag{Name: "duration", Usage: "`TIME` to send requests at each load, such as 60s"},
 			&cli.StringFlag{Name: "concurrency", Usage: "`N` requests in flight at most, or unlimited", Value: "unlimited"},
@@ -65,7 +66,11 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return fmt.Errorf("bench %s: %w", address, err)
 	}
-	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: newProgress(a)}
+	ui, err := a.newTeller(tellAuto)
+	if err != nil {
+		return err
+	}
+	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: &runTeller{teller: ui}}
 	defer b.ui.end()
 	if !cmd.Bool("no-record") {
 		db, err := a.openWrite(ctx, cmd)
@@ -91,9 +96,6 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 // benchAddress is the server's address: the argument, or --url as it once was.
 func benchAddress(cmd *cli.Command) (string, error) {
 	args := cmd.Args().Slice()
-	if url := cmd.String("url"); url != "" {
-		args = append(args, url)
-	}
 	if len(args) != 1 {
 		return "", usageError{hinted{errors.New("bench: want the address of one server"), "sweepbook bench http://127.0.0.1:8000 --workload short --load concurrency=1,2,4,8"}}
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -42,6 +44,11 @@ func (a *app) benchAsked(cmd *cli.Command) (asked, error) {
 			return asked{}, usagef("bench --%v", err)
 		}
 	}
+	for _, l := range as.loads {
+		if err := load.Check(as.workload, l); err != nil {
+			return asked{}, usagef("bench: %v", err)
+		}
+	}
 	as.warmup, as.repeats = cmd.String("warmup"), cmd.Int("repeats")
 	for _, l := range as.loads {
 		if _, err := study.Warmup(as.warmup, l); err != nil {
@@ -69,9 +76,13 @@ func namedWorkload(cmd *cli.Command) (asked, error) {
 	}
 	if name == "" {
 		as := asked{workload: core.Workload{Dataset: cmd.String("dataset"), Endpoint: cmd.String("endpoint"), Turns: core.Number(1)}}
-		if as.workload.Dataset == "random" {
+		switch as.workload.Dataset {
+		case "random":
 			as.workload.IgnoreEOS = core.Bool(true)
-		} else {
+		case "prefix_repetition", "trace": // drawn, too, so that no answer has an end of its own
+			as.workload.IgnoreEOS = core.Bool(true)
+			as.workload.Name = as.workload.Dataset
+		default:
 			as.workload.Name = as.workload.Dataset
 		}
 		as.loads = []core.Load{{Concurrency: core.Unlimited(), RequestRate: core.Unlimited(), NumPrompts: core.Number(float64(cmd.Int("requests")))}}
@@ -147,8 +158,11 @@ func overrideWorkload(cmd *cli.Command, as *asked) error {
 	if cmd.IsSet("ignore-eos") {
 		w.IgnoreEOS = core.Bool(cmd.Bool("ignore-eos"))
 	}
-	if cmd.IsSet("temperature") {
-		w.Params = core.Knobs{"temperature": core.Number(cmd.Float("temperature"))}
+	if cmd.IsSet("turns") {
+		w.Turns = core.Number(float64(cmd.Int("turns")))
+	}
+	if err := overrideParams(cmd, w); err != nil {
+		return err
 	}
 	if cmd.String("workload") != "" && w.Hash() != given {
 		w.Name = ""
@@ -156,8 +170,29 @@ func overrideWorkload(cmd *cli.Command, as *asked) error {
 	switch {
 	case w.Dataset == "random" && (w.InputLen.IsMissing() || w.OutputLen.IsMissing()):
 		return usageError{hinted{errors.New("bench: dataset random needs --input and --output-len"), "or --workload with the name of a published one: " + presetNames()}}
-	case (w.Dataset == "sharegpt" || w.Dataset == "custom") && as.dataPath == "":
+	case slices.Contains([]string{"sharegpt", "custom", "trace"}, w.Dataset) && as.dataPath == "":
 		return usagef("bench: dataset %s needs --data, the file", w.Dataset)
+	}
+	return nil
+}
+
+// overrideParams lays --param and --temperature over the parameters of a workload,
+// which may be those of a published one.
+func overrideParams(cmd *cli.Command, w *core.Workload) error {
+	params := core.Knobs{}
+	maps.Copy(params, w.Params)
+	for _, p := range cmd.StringSlice("param") {
+		name, value, ok := strings.Cut(p, "=")
+		if known := load.ParamNames(); !ok || !slices.Contains(known, name) {
+			return usageError{hinted{fmt.Errorf("bench --param %q: want NAME=VALUE", p), "known: " + strings.Join(known, ", ")}}
+		}
+		params[name] = core.ParseValue(value)
+	}
+	if cmd.IsSet("temperature") {
+		params["temperature"] = core.Number(cmd.Float("temperature"))
+	}
+	if len(params) > 0 {
+		w.Params = params
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type benchRun struct {
 	cmd   *cli.Command
 	asked asked
 	srv   *target
-	ui    *progress
+	ui    *runTeller
 	store runStore // its DB is nil under --no-record
 
 	trials   []*core.Trial      // that have ended

@@ -22,3 +22,14 @@ func exitCodeOf(state *os.ProcessState) int {
 	}
 	return state.ExitCode()
 }
+
+// ownSession takes a command out of the reach of this terminal: its Ctrl-C and its
+// hang-up.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// inherited is a file that the caller of this process gave to it, and to nobody whom
+// this process starts.
+func inherited(fd int) *os.File {
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "inherited")
+}

@@ -18,3 +18,8 @@ func signalGroup(cmd *exec.Cmd, sig syscall.Signal) {
 }
 
 func exitCodeOf(state *os.ProcessState) int { return state.ExitCode() }
+
+// ownSession: runs need Linux.
+func ownSession(*exec.Cmd) {}
+
+func inherited(fd int) *os.File { return os.NewFile(uintptr(fd), "inherited") }

@@ -91,6 +91,11 @@ func (a *app) compareOutput(cmd *cli.Command, c *report.Comparison) error {
 		if err := (table{columns, rows}).writeTable(a.stdout); err != nil {
 			return err
 		}
+		for _, along := range c.Along {
+			if along.Mixed() {
+				fmt.Fprintf(a.stdout, "along %s: %s\n", along.Field, oneLine(strings.TrimSpace(along.Workload+" "+along.String())))
+			}
+		}
 		for _, d := range c.Differences {
 			fmt.Fprintf(a.stdout, "differs: %s\n", oneLine(d.String()))
 		}

@@ -19,7 +19,7 @@ func (a *app) confirmCommand() *cli.Command {
 		Name:      "confirm",
 		Usage:     "measure again what a study could not tell from its winner, in turns",
 		ArgsUsage: "STUDY.yaml N",
-		Flags:     []cli.Flag{noPrefetch()},
+		Flags:     runFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := needLinux("confirm"); err != nil {
 				return err
@@ -38,6 +38,9 @@ func (a *app) confirmCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if cmd.Bool("detach") {
+				return a.detach(ctx, cmd, file)
+			}
 			db, err := a.openWrite(ctx, cmd)
 			if err != nil {
 				return err
@@ -50,6 +53,15 @@ func (a *app) confirmCommand() *cli.Command {
 			return err
 		},
 	})
+}
+
+// runFlags are those of run and confirm.
+func runFlags() []cli.Flag {
+	return []cli.Flag{
+		noPrefetch(), progressFlag(),
+		&cli.BoolFlag{Name: "detach", Usage: "go on in a process of its own, which outlives this terminal; attach, stop and status reach it"},
+		&cli.IntFlag{Name: readyFlag, Hidden: true},
+	}
 }
 
 func noPrefetch() cli.Flag {

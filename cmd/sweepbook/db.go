@@ -15,7 +15,7 @@ import (
 func (a *app) dbCommand() *cli.Command {
 	return a.command(&cli.Command{
 		Name:  "db",
-		Usage: "check and back up the history file",
+		Usage: "check, back up and shrink the history file",
 		Commands: []*cli.Command{
 			a.command(&cli.Command{
 				Name: "check", Usage: "read the whole file and report any damage",
@@ -77,6 +77,7 @@ func (a *app) dbCommand() *cli.Command {
 					}}))
 				},
 			}),
+			a.dbPruneCommand(), a.dbVacuumCommand(),
 		},
 	})
 }

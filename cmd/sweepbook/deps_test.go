@@ -18,6 +18,8 @@ var rules = map[string][]string{
 	"core/load":           {"core", "core/stats", "github.com/pkoukk/tiktoken-go"},
 	"core/ingest":         {"core"},
 	"core/audit":          {"core"},
+	"core/bundle":         {"core"},
+	"core/progress":       {"core"},
 	"core/tool":           {"core", "core/ingest", "core/load"},
 	"core/study":          {"core", "core/ingest", "core/load", "core/stats", "core/tool", "github.com/goccy/go-yaml"},
 	"migrations":          nil,
@@ -42,9 +44,9 @@ var rules = map[string][]string{
 	// Fake servers for the adapters' tests.
 	"plugins/serving/servingtest": {"core", "plugins/serving", "github.com/google/go-cmp"},
 	"examples":                    nil,
-	"cmd/sweepbook": {"core", "core/audit", "core/ingest", "core/load", "core/stats", "core/study", "core/tool", "examples",
+	"cmd/sweepbook": {"core", "core/audit", "core/bundle", "core/ingest", "core/load", "core/progress", "core/stats", "core/study", "core/tool", "examples",
 		"plugins", "plugins/gpu", "plugins/manifest", "plugins/scaffold", "plugins/serving", "plugins/sim", "plugins/sglang", "plugins/supervise", "plugins/trtllm", "plugins/vllm",
-		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/urfave/cli/v3", "golang.org/x/term"},
+		"query", "query/chart", "query/report", "store", "github.com/goccy/go-yaml", "github.com/parquet-go/parquet-go", "github.com/urfave/cli/v3", "golang.org/x/term"},
 }
 
 const module = "github.com/sweepbook/sweepbook/"

@@ -24,8 +24,8 @@ func (a *app) exportCommand() *cli.Command {
 		Name:  "export",
 		Usage: "write whole trials for another history, or a table for other programs",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FILE` to write; default stdout"},
-			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable), csv (fixed fields), vllm-json (results as vllm bench serve writes them) or gobench (lines for benchstat)"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FILE` to write, or folder of bundles; default stdout"},
+			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable), bundle (a folder for each, importable), csv or parquet (a row a trial), vllm-json (results as vllm bench serve writes them) or gobench (lines for benchstat)"},
 			&cli.StringFlag{Name: "where", Usage: "only trials that meet this `CONDITION`"},
 			&cli.BoolFlag{Name: "no-samples", Usage: "leave single requests out"},
 		},
@@ -46,12 +46,24 @@ func (a *app) exportCommand() *cli.Command {
 			samples := !cmd.Bool("no-samples")
 			write := func(w io.Writer) error { return a.exportRecords(ctx, db, where, samples, w) }
 			switch format {
-			case "csv":
-				write = func(w io.Writer) error { return a.exportCSV(ctx, db, where, w) }
+			case "csv", "parquet":
+				t, err := a.exportTable(ctx, db, where)
+				if err != nil {
+					return err
+				}
+				if write = t.writeCSV; format == "parquet" {
+					write = t.writeParquet
+				}
 			case "vllm-json":
 				write = func(w io.Writer) error { return a.exportVLLM(ctx, db, where, samples, w) }
 			case "gobench":
 				write = func(w io.Writer) error { return a.exportGoBench(ctx, db, where, w) }
+			}
+			if format == "bundle" {
+				if cmd.String("out") == "" {
+					return usageError{hinted{errors.New("export --format bundle: want a folder"), "sweepbook export --format bundle --out bundles/"}}
+				}
+				return a.exportBundles(ctx, db, where, samples, cmd.String("out"))
 			}
 			if path := cmd.String("out"); path != "" {
 				return writeStream(path, write)
@@ -61,7 +73,7 @@ func (a *app) exportCommand() *cli.Command {
 	})
 }
 
-var exportFormats = []string{"ndjson", "csv", "vllm-json", "gobench"}
+var exportFormats = []string{"ndjson", "bundle", "csv", "parquet", "vllm-json", "gobench"}
 
 // eachMeasured hands over each trial that meets the condition and has the figures
 // of a measurement, and counts the others.
@@ -143,16 +155,4 @@ func (a *app) exportRecords(ctx context.Context, db *store.DB, where string, sam
 		}
 	}
 	return out.Flush()
-}
-
-func (a *app) exportCSV(ctx context.Context, db *store.DB, where string, w io.Writer) error {
-	var names []string
-	for _, f := range core.Fields() {
-		names = append(names, f.Name)
-	}
-	answer, err := query.Run(ctx, db, "show "+strings.Join(names, ", ")+" where "+where, query.Options{Now: a.now()})
-	if err != nil {
-		return err
-	}
-	return table{answer.Columns, answer.Rows}.writeCSV(w)
 }

@@ -104,6 +104,12 @@ func (a *app) importAction(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	defer db.Close()
+	if !cmd.Bool("dry-run") {
+		if err := a.takeIn(ctx, db); err != nil {
+			return err
+		}
+	}
+	opt.Folder = readBundle
 	report := importReport{Skipped: []note{}, Errors: []note{}}
 	batch := &importBatch{app: a, db: db, sets: sets, report: &report, samples: map[core.ID][]core.Sample{}, said: map[string]bool{}}
 	err = ingest.Walk(ctx, cmd.Args().Slice(), opt, func(path string, res ingest.Result) error {

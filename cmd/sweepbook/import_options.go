@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -11,10 +14,11 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/ingest"
+	"github.com/sweepbook/sweepbook/store"
 )
 
 func (a *app) importOptions(cmd *cli.Command) (ingest.Options, error) {
-	opt := ingest.Options{Study: cmd.String("study"), Format: cmd.String("format"), Pattern: cmd.String("pattern"), Now: a.now(), Sidecar: readMapping}
+	opt := ingest.Options{Study: cmd.String("study"), Format: cmd.String("format"), Pattern: cmd.String("pattern"), Now: a.now(), Sidecar: readMapping, YAML: readYAML, SQLite: store.OpenForeign}
 	if opt.Pattern != "" {
 		if err := ingest.CheckPattern(opt.Pattern); err != nil {
 			return opt, usagef("import --pattern: %v", err)
@@ -39,6 +43,22 @@ func readMapping(data []byte) (*ingest.Mapping, error) {
 		return nil, fmt.Errorf("%w: %w", core.ErrInvalid, err)
 	}
 	return &m, nil
+}
+
+// readYAML reads the documents of a YAML text.
+func readYAML(data []byte) ([]any, error) {
+	var docs []any
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc any
+		switch err := decoder.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return docs, nil
+		case err != nil:
+			return nil, err
+		}
+		docs = append(docs, doc)
+	}
 }
 
 // suggest says how files could be imported so that less is unknown.

@@ -16,11 +16,17 @@ import (
 
 // A measurement costs GPU time, so that a history that cannot be written at the
 // moment must not lose it: a run waits for a full disk to be freed, and for
-// another writer up to patience; after that the trial goes into a file beside the
-// history, which the next run records.
+// another writer up to patience; after that, or where the disk fails, the trial goes
+// into a bundle beside the history, which the next run or import records.
 
-// patience is how long a run waits for another writer.
-const patience = 5 * time.Minute
+// patience is how long a run waits for another writer, unless $SWEEPBOOK_PATIENCE says
+// otherwise.
+func (a *app) patience() time.Duration {
+	if d, err := time.ParseDuration(a.getenv("SWEEPBOOK_PATIENCE")); err == nil && d >= 0 {
+		return d
+	}
+	return 5 * time.Minute
+}
 
 // between is the pause between two tries.
 const between = 2 * time.Second
@@ -34,7 +40,7 @@ func (s runStore) patiently(ctx context.Context, write func() error) error {
 		err := write()
 		full := errors.Is(err, store.ErrDiskFull)
 		busy := errors.Is(err, store.ErrBusy)
-		if !full && (!busy || s.app.now().Sub(began) > patience) {
+		if !full && (!busy || s.app.now().Sub(began) > s.app.patience()) {
 			return err
 		}
 		if now := s.app.now(); now.Sub(said) > 30*time.Second {
@@ -59,15 +65,23 @@ func (s runStore) SaveTrial(ctx context.Context, t *core.Trial) error {
 func (s runStore) FinishTrial(ctx context.Context, t *core.Trial, samples []core.Sample) error {
 	s.clean(t, samples)
 	err := s.patiently(ctx, func() error { return s.DB.FinishTrial(ctx, t, samples) })
-	if !errors.Is(err, store.ErrBusy) && !errors.Is(err, store.ErrDiskFull) {
+	// What the history refuses is no loss. Of any other fault it is not known whether the
+	// trial was recorded; a bundle of it does no harm where it was.
+	if err == nil || errors.Is(err, core.ErrConflict) || store.Storable(t) != nil {
 		return err
 	}
-	path, errSpill := spill(s.Path(), t, samples)
+	definition, _ := definitionOf(ctx, s.DB, t.Study) // it may be as unreadable as the rest
+	path, errSpill := s.app.writeBundle(unrecorded(s.Path()), t, samples, definition)
 	if errSpill != nil {
 		return errors.Join(err, errSpill)
 	}
-	s.app.warn("trial %s could not be recorded and lies in %s; the next run records it", t.ID, path)
-	return nil
+	s.app.warn("trial %s could not be recorded and lies in %s; the next run or import records it", t.ID, path)
+	if errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrDiskFull) {
+		return nil
+	}
+	// A disk that fails may have recorded it all the same. It is not tried again here:
+	// the next run reads first.
+	return err
 }
 
 // clean redacts what a server or client said, before it is written anywhere.
@@ -101,25 +115,11 @@ func (s runStore) cleanValues(values map[string]core.Value) {
 // unrecorded is the folder beside a history where such trials wait.
 func unrecorded(db string) string { return filepath.Join(filepath.Dir(db), "unrecorded") }
 
-// spill keeps a trial as a record file, whole and on disk when it returns.
-func spill(db string, t *core.Trial, samples []core.Sample) (string, error) {
-	dir := unrecorded(db)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("keep trial %s: %w", t.ID, err)
-	}
-	data, err := json.Marshal(core.Record{Format: core.RecordFormat, Trial: t, Samples: samples})
-	if err != nil {
-		return "", fmt.Errorf("keep trial %s: %w", t.ID, err)
-	}
-	path := filepath.Join(dir, t.ID.String()+".ndjson")
-	if err := writeDurably(path, append(data, '\n')); err != nil {
-		return "", fmt.Errorf("keep trial %s: %w", t.ID, err)
-	}
-	return path, nil
-}
-
-// unspill records what earlier runs could not.
+// unspill records what earlier runs could not, also as versions before bundles kept it.
 func (a *app) unspill(ctx context.Context, db *store.DB) error {
+	if err := a.takeIn(ctx, db); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(unrecorded(db.Path()))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("unrecorded trials: %w", err)

@@ -24,7 +24,7 @@ func TestPortableCommands(t *testing.T) {
 	tr.Setup.Config = core.Config{Engine: "sglang", Checkpoint: "M"}
 	tr.Workload = core.Workload{Dataset: "sharegpt", Path: "s.json", IgnoreEOS: core.Bool(true), Params: core.Knobs{"temperature": core.Number(0.7)}}
 	tr.Load = core.Load{Concurrency: core.Number(4), DurationS: core.Number(90), Seed: core.Number(7)}
-	want := "sweepbook bench http://127.0.0.1:30000 --model M --dataset sharegpt --data s.json --ignore-eos --temperature 0.7 --duration 1m30s --concurrency 4 --seed 7"
+	want := "sweepbook bench http://127.0.0.1:30000 --model M --dataset sharegpt --data s.json --ignore-eos --param temperature=0.7 --duration 1m30s --concurrency 4 --seed 7"
 	if got := benchLine(tr); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -172,3 +172,20 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(l.Close())
 	ts.Setenv(args[0], port)
 }
+
+// awaitRunning waits until a process of this script has a word in its command line
+// and has had a moment to begin: awaitrunning attach
+func awaitRunning(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: awaitrunning WORD")
+	}
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for _, text := range runProcesses(ts) {
+			if strings.Contains(text, args[0]) && !strings.Contains(text, "sh -c") {
+				time.Sleep(time.Second)
+				return
+			}
+		}
+	}
+	ts.Fatalf("no process with %q", args[0])
+}

@@ -25,7 +25,7 @@ func (a *app) queryCommand() *cli.Command {
 		},
 		ShellComplete: a.completeQuestion,
 		Description: "For example: sweepbook query 'max total_tps where success_rate == 1 by workload'\n" +
-			"sweepbook fields lists what can be asked for.",
+			"sweepbook fields lists what can be asked for.\n\n" + query.Help,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Bool("saved") {
 				if err := checkFormat(cmd); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/load"
+	"github.com/sweepbook/sweepbook/core/progress"
 	"github.com/sweepbook/sweepbook/core/tool"
 	"github.com/sweepbook/sweepbook/plugins/serving"
 )
@@ -155,7 +156,7 @@ func (r *recording) run(ctx context.Context) error {
 		if err := r.assert(ctx, t.trial); err != nil {
 			return err
 		}
-		a.say("recorded trial %s", trialText(t.trial))
+		a.say("recorded trial %s", progress.TrialText(progress.TrialOf(t.trial)))
 	}
 	return r.verdict(end, trials)
 }

@@ -265,8 +265,11 @@ func benchLine(t *core.Trial) string {
 	if t.Workload.IgnoreEOS.True() && t.Workload.Dataset != "random" {
 		args = append(args, "--ignore-eos")
 	}
-	if v := t.Workload.Params["temperature"]; v.Num > 0 {
-		add("--temperature", v)
+	if v := t.Workload.Turns; v.Num > 1 {
+		add("--turns", v)
+	}
+	for _, name := range t.Workload.Params.Names() {
+		args = append(args, "--param", name+"="+t.Workload.Params[name].String())
 	}
 	add("--requests", t.Load.NumPrompts)
 	if v := t.Load.DurationS; v.Kind == core.KindNumber {

@@ -25,7 +25,7 @@ func (a *app) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "carry out a study; run it again to resume",
 		ArgsUsage: "STUDY.yaml",
-		Flags:     []cli.Flag{noPrefetch()},
+		Flags:     runFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := needLinux("run"); err != nil {
 				return err
@@ -36,6 +36,9 @@ func (a *app) runCommand() *cli.Command {
 			file, err := readStudy(cmd, "run")
 			if err != nil {
 				return err
+			}
+			if cmd.Bool("detach") {
+				return a.detach(ctx, cmd, file)
 			}
 			db, err := a.openWrite(ctx, cmd)
 			if err != nil {
@@ -58,6 +61,13 @@ func readStudy(cmd *cli.Command, verb string) (*study.File, error) {
 // it, clears what a dead run left, and carries it out: the search or a confirmation.
 func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file *study.File, carryOut func(context.Context, *study.Runner) (study.Result, error)) error {
 	s := &file.Study
+	started := startedBy(cmd)
+	defer started.close()
+	ui, err := a.newTeller(cmd.String("progress"))
+	if err != nil {
+		return err
+	}
+	defer ui.end()
 	j := a.judgeOf(db, file)
 	j.accept = func(ctx context.Context) error { return accept(ctx, db, s) }
 	j.void = func(ctx context.Context, ids []core.ID) ([]string, error) { return voidRules(ctx, db, ids) }
@@ -103,17 +113,20 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	defer guard.Close()
 	secrets := a.secretsOf(s.Run.Secrets)
-	ui := newProgress(a)
-	defer ui.end()
+	teller, err := a.tellerOf(ctx, db, file, j, ui)
+	if err != nil {
+		return err
+	}
 	runner := &study.Runner{
 		File: file, Store: runStore{DB: db, app: a, redact: serving.NewRedactor(secrets), ended: ctx.Done()}, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
-		Events: ui.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
+		Events: teller.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}
 	a.interrupt.Store(true)
 	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
+	started.ready()
 	res, err := carryOut(ctx, runner)
-	ui.end()
+	teller.finish(res, err)
 	// Also what was verified at the end, and what ended before a run was stopped.
 	if err := accept(context.WithoutCancel(ctx), db, s); err != nil {
 		a.warn("%v", err)

@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"sweepbook": func() { os.Exit(start()) },
 		"faketool":  func() { os.Exit(fakeTool()) },
+		"holddb":    func() { os.Exit(holdDB()) },    // another writer
 		"rival":     func() { os.Exit(rivalMain()) }, // for BenchmarkHistory
 	})
 }
@@ -97,6 +98,8 @@ func TestScripts(t *testing.T) {
 			"serving":   awaitServer,
 			"awaitfile": awaitFile,
 			"freeport":  freePort,
+
+			"awaitrunning": awaitRunning,
 		},
 	})
 }

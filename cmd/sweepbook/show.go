@@ -103,6 +103,9 @@ func trialLines(t *core.Trial) [][2]string {
 			add(name, shown(query.Column{Type: f.Type}, t.Figures.Value(name))+" "+f.Unit)
 		}
 	}
+	for _, name := range t.Workload.Params.Names() {
+		add("workload."+name, t.Workload.Params[name].String())
+	}
 	for _, name := range t.Setup.Config.Knobs.Names() {
 		add("args."+name, t.Setup.Config.Knobs[name].String())
 	}

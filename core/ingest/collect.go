@@ -32,6 +32,8 @@ type record struct {
 	study   string // where neither the source nor a person names one
 	copyKey string // equal for copies of one record in the files of a sweep
 	summary bool   // it stands in a sweep's summary
+	// identity names a trial of another history for all time; "" where the figures do.
+	identity string
 }
 
 // maxNotes keeps a file of a million broken records from filling memory.
@@ -150,7 +152,9 @@ func (c *collector) finish(sha256 string, opt Options) Result {
 		}
 		dropUndefined(t)
 		t.Derive()
-		t.ID = importID(t, src)
+		if t.ID = importID(t, src); r.identity != "" {
+			t.ID = core.HashID(r.identity)
+		}
 		t.Sources = []core.Source{src}
 		if err := t.Validate(); err != nil {
 			c.fail(0, fmt.Sprintf("record at %s: %v", src.Position, err))

@@ -22,6 +22,9 @@ type draft struct {
 	study    string // of a sweep, see record
 	copyKey  string
 	summary  bool
+	position string // where it stands, other than in a line
+	identity string // see record
+	raw      string // its source text, as far as a history has one
 }
 
 func newDraft(format, tool string, line int) *draft {
@@ -225,8 +228,11 @@ func (d *draft) add(out *collector, raw string) {
 	for _, w := range d.warnings {
 		out.warn(d.line, w)
 	}
-	out.addRecord(record{trial: t, samples: d.samples, study: d.study, copyKey: d.copyKey, summary: d.summary, src: core.Source{
-		Position: fmt.Sprintf("line %d", d.line), Format: d.format, Tool: t.Setup.Tool, Decimals: -1, Raw: raw,
+	if d.position == "" {
+		d.position = fmt.Sprintf("line %d", d.line)
+	}
+	out.addRecord(record{trial: t, samples: d.samples, study: d.study, copyKey: d.copyKey, summary: d.summary, identity: d.identity, src: core.Source{
+		Position: d.position, Format: d.format, Tool: t.Setup.Tool, Decimals: -1, Raw: raw,
 	}})
 }
 

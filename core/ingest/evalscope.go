@@ -6,9 +6,8 @@ import (
 )
 
 // evalscope perf writes a folder a point: benchmark_summary.json, with the
-// percentiles, the arguments and a SQLite file of the requests beside it. The last
-// is not read here: it needs a driver, and holds pickled answers, which are never
-// opened.
+// percentiles, the arguments and a SQLite file of the requests (evalscope_db.go)
+// beside it.
 
 // evalscopeKeys are the labels of the summary: those since May 2026 and those
 // before, with the figure and what makes it of their unit.
@@ -53,9 +52,7 @@ func readEvalscope(r *objectReader, o *object) {
 	d.evalscopeRate(firstSet(o.vals["Request Rate (req/s)"], o.vals["Request rate (req/s)"]))
 	r.in.siblingObjects("benchmark_percentile.json", d.evalscopePercentile)
 	r.in.siblingObjects("benchmark_args.json", d.evalscopeArgs)
-	if r.in.hasSibling("benchmark_data.db") {
-		d.warn("single requests left out: benchmark_data.db is not read")
-	}
+	d.evalscopeSamples(r.in)
 	d.add(r.out, shortRaw(o))
 }
 

@@ -22,6 +22,10 @@ type format struct {
 	// in one file.
 	is     func(o *object) bool
 	object func(r *objectReader, o *object)
+
+	// A kind of SQLite file has these two: holds tells it by its tables.
+	holds    func(db *database) bool
+	database func(db *database, in *input, out *collector) error
 }
 
 // servingBlock is the format of printed text.
@@ -39,6 +43,12 @@ func formats() []format {
 			},
 			read: readRecords,
 		},
+		{name: "sqlite", looksFor: "SQLite files of evalscope perf, MLflow and Optuna", match: isSQLite, read: readSQLite},
+		{name: "evalscope-sqlite", holds: holdsEvalscope, database: readEvalscopeRequests},
+		{name: "optuna-sqlite", holds: holdsOptuna, database: readOptuna},
+		{name: "mlflow-sqlite", holds: holdsMLflow, database: readMLflow},
+		{name: "mlflow-run", looksFor: "runs of MLflow in folders", match: isMLflowMeta, read: readMLflowRun},
+		{name: "office", match: isOffice, read: skipOffice},
 		{name: "vllm-pytorch-twin", match: isTwin, read: skipTwin},
 		{name: "vllm-sweep-failure", is: isSweepFailure, object: readSweepFailure},
 		{name: "lm-eval", is: isLMEval, object: readLMEval},
@@ -59,6 +69,7 @@ func formats() []format {
 		{name: "sglang-jsonl", is: isSGLangResult, object: readSGLangResult},
 		{name: "vllm-json", is: isVLLMResult, object: readVLLMResult},
 		{name: "json", looksFor: "result JSON of vllm bench serve and sweep, sglang.bench_serving, TensorRT-LLM benchmark_serving, guidellm, AIPerf, GenAI-Perf, genai-bench, trtllm-bench, inference-perf, evalscope perf, InferenceX, llm-d-benchmark, llm-optimizer and lm-eval", match: looksLikeJSON, read: readObjects},
+		{name: "yaml", looksFor: "benchmark reports of llm-d as YAML", match: looksLikeReportYAML, read: readYAML},
 		{name: "trtllm-bench-text", looksFor: "printed reports of trtllm-bench", match: isTRTLLMBenchText, read: readTRTLLMBenchText},
 		{name: "aiperf-csv", match: isAIPerfCSV, read: readAIPerfCSV},
 		{name: "table", looksFor: "CSV and Markdown tables with a known column", match: looksLikeTable, read: readTable},
@@ -112,6 +123,10 @@ func (f format) whole() *format {
 	if f.object != nil {
 		kind := f
 		f.read = func(in *input, out *collector) error { return readObjectsAs(&kind, in, out) }
+	}
+	if f.database != nil {
+		kind := f
+		f.read = func(in *input, out *collector) error { return readSQLiteAs(&kind, in, out) }
 	}
 	return &f
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"math"
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -67,7 +66,7 @@ func (d *draft) guidellm(report, b *object) {
 		d.put(place{kind: toFigure, name: count.name}, count.key, metrics.sub(count.key).sub("successful").vals["total_sum"])
 	}
 	d.distribution(metrics.sub("time_to_first_token_ms"), "ttft", 1)
-	d.distribution(metrics.sub("inter_token_latency_ms"), "itl", 1)
+	d.meanGap(guidellmStats(metrics.sub("inter_token_latency_ms")), 1)
 	d.distribution(metrics.sub("request_latency"), "e2el", 1000)
 	// Of the older versions the same name is the span from the first token to the
 	// last, divided by all tokens: yet another quantity.
@@ -156,29 +155,48 @@ func (d *draft) strategy(s *object) {
 	}
 }
 
-// distribution takes the statistics of the successful requests.
+// distribution takes the statistics of one latency over successful requests.
 func (d *draft) distribution(metric *object, latency string, scale float64) {
-	s := metric.sub("successful")
-	take := func(stat string, v any) {
-		if f, ok := number(v); ok && !math.IsNaN(f) {
-			d.put(place{kind: toFigure, name: core.LatencyName(stat, latency), scale: scale}, stat, f)
-		}
-	}
-	for _, stat := range []struct{ key, name string }{{"mean", "mean"}, {"median", "median"}, {"std_dev", "std"}, {"min", "min"}, {"max", "max"}} {
-		take(stat.name, s.vals[stat.key])
+	d.stats(guidellmStats(metric), latency, scale)
+}
+
+// guidellmStats gives the statistics of successful requests the usual names.
+func guidellmStats(metric *object) *object {
+	s, plain := metric.sub("successful"), &object{}
+	for _, key := range []string{"mean", "median", "std_dev", "min", "max"} {
+		plain.set(key, s.vals[key])
 	}
 	percentiles := s.sub("percentiles")
 	for _, key := range percentiles.keys {
 		switch key {
 		case "p50":
 		case "p001": // a thousandth
-			take("p0.1", percentiles.vals[key])
+			plain.set("p0.1", percentiles.vals[key])
 		case "p999":
-			take("p99.9", percentiles.vals[key])
+			plain.set("p99.9", percentiles.vals[key])
 		default:
 			if digits, ok := strings.CutPrefix(key, "p"); ok && len(digits) == 2 && isDigits(digits) {
-				take("p"+strings.TrimLeft(digits, "0"), percentiles.vals[key])
+				plain.set("p"+strings.TrimLeft(digits, "0"), percentiles.vals[key])
 			}
+		}
+	}
+	return plain
+}
+
+// meanGap takes guidellm's inter-token latency. Each request has one, the mean of
+// its gaps, and counts by its gaps: the mean of all is the mean gap, as vllm bench
+// has it, but a percentile is of requests and not of gaps. Those are no itl.
+func (d *draft) meanGap(block *object, scale float64) {
+	mean := &object{}
+	mean.set("mean", block.vals["mean"])
+	d.stats(mean, "itl", scale)
+	for _, key := range block.keys {
+		stat := firstOf(statNames[key], strings.ReplaceAll(key, ".", "_"))
+		if stat == "p50" {
+			stat = "median"
+		}
+		if f, ok := number(block.vals[key]); ok && key != "mean" && (statNames[key] != "" || percentileKey.MatchString(key)) {
+			d.extra(stat+"_itl_of_requests_ms", core.Number(f*scale))
 		}
 	}
 }

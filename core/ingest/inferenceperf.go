@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -37,19 +39,67 @@ func readInferencePerf(r *objectReader, o *object) {
 		d.t.Option = "stage " + m[1]
 	}
 	d.bench = r.in.configModel()
-	switch one := !r.in.hasSibling(inferencePerfSecond); {
-	case one:
-		var run requests
-		r.in.siblingObjects(inferencePerfRequests, func(o *object) {
-			if isInferencePerfRequest(o) {
-				run.add(inferencePerfRequest(o))
+	var run requests
+	r.in.siblingObjects(inferencePerfRequests, func(o *object) {
+		if isInferencePerfRequest(o) {
+			run.add(inferencePerfRequest(o))
+		}
+	})
+	if r.in.hasSibling(inferencePerfSecond) && len(run.samples) > 0 && !run.ofStage(r.in, d) {
+		d.warn("single requests left out: %s does not say which stage they are of, and the stages' counts and latencies do not either", inferencePerfRequests)
+		run = requests{}
+	}
+	run.give(d, false)
+	d.add(r.out, shortRaw(o))
+}
+
+// maxStages bounds the stages of one run.
+const maxStages = 1000
+
+// ofStage keeps the requests of the draft's stage. The file of all requests names no
+// stage, but stages follow each other, so that the counts of their files divide the
+// requests in the order of their start. It reports whether they do: all counts
+// together are all requests, and the stage's mean latency is that of its part.
+func (r *requests) ofStage(in *input, d *draft) bool {
+	own := stageFile.FindStringSubmatch(in.name)
+	if own == nil {
+		return false
+	}
+	from, to, total := -1, -1, 0
+	for stage := range maxStages {
+		name := fmt.Sprintf("stage_%d_lifecycle_metrics.json", stage)
+		if !in.hasSibling(name) {
+			break
+		}
+		n := -1
+		in.siblingObjects(name, func(o *object) {
+			if v, ok := number(o.sub("load_summary").vals["count"]); ok && isInferencePerf(o) && v >= 0 && v < maxRequests {
+				n = int(v)
 			}
 		})
-		run.give(d, false)
-	case r.in.hasSibling(inferencePerfRequests):
-		d.warn("single requests left out: %s does not say which stage they are of", inferencePerfRequests)
+		if n < 0 {
+			return false
+		}
+		if fmt.Sprint(stage) == own[1] {
+			from, to = total, total+n
+		}
+		total += n
 	}
-	d.add(r.out, shortRaw(o))
+	if from < 0 || total != len(r.samples) || r.nowhere+r.over > 0 {
+		return false
+	}
+	slices.SortStableFunc(r.samples, func(a, b core.Sample) int { return cmp.Compare(a.Sent, b.Sent) })
+	r.samples = slices.Clone(r.samples[from:to])
+	sum, n := 0.0, 0.0
+	for i := range r.samples {
+		s := &r.samples[i]
+		s.Index = i
+		if s.Outcome == core.OutcomeOK {
+			sum, n = sum+float64(s.End-s.Sent)/1e6, n+1
+		}
+	}
+	mean, known := d.t.Figures["mean_e2el_ms"]
+	return n == d.t.Figures["completed"] && (n == 0 || known && math.Abs(sum/n-mean) <= 1e-4*mean)
 }
 
 var stageFile = regexp.MustCompile(`^stage_(\d+)_lifecycle_metrics\.json$`)
@@ -65,7 +115,13 @@ func (d *draft) inferencePerf(o *object) {
 	if v, ok := number(latency.sub("normalized_time_per_output_token").vals["mean"]); ok {
 		d.extra("mean_tpot_incl_first_ms", core.Number(v*1000))
 	}
-	d.stats(load.sub("schedule_delay"), "queue", 1000)
+	if load.vals["concurrency"] == nil {
+		d.stats(load.sub("schedule_delay"), "queue", 1000)
+	} else if mean, ok := number(load.sub("schedule_delay").vals["mean"]); ok {
+		// At a limit nothing is due at a moment: the tool counts from a schedule that it
+		// makes up.
+		d.extra("mean_schedule_delay_ms", core.Number(mean*1000))
+	}
 	for _, m := range []renamed{{"requests_per_sec", "rps"}, {"output_tokens_per_sec", "output_tps"}, {"input_tokens_per_sec", "input_tps"}, {"total_tokens_per_sec", "total_tps"}} {
 		d.figure(m.ours, throughput.vals[m.theirs])
 	}

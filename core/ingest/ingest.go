@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -28,6 +29,15 @@ type Options struct {
 	// Sidecar decodes the import.yaml that stands in the folder of a file, or above
 	// it within the named folder. Nil leaves sidecars unread.
 	Sidecar func(data []byte) (*Mapping, error)
+	// Folder reads a folder that is one record as a whole, such as a result bundle, and
+	// reports whether it is one. Nil takes no folder for one.
+	Folder func(path string) (Result, bool)
+	// YAML decodes the documents of a YAML text into nil, bool, numbers, string, []any
+	// and map[string]any. Nil leaves YAML files unread.
+	YAML func(data []byte) ([]any, error)
+	// SQLite opens another program's database file so that nothing of it or beside it
+	// is written. Nil refuses such files.
+	SQLite func(ctx context.Context, path string) (*sql.DB, error)
 }
 
 // Result is what one file gave.
@@ -112,7 +122,7 @@ func read(ctx context.Context, around *surroundings, r io.Reader, opt Options) (
 	if err != nil {
 		return fail(err)
 	}
-	in := &input{name: name, path: around.path, onDisk: around.onDisk, text: bufio.NewReaderSize(decodeText(plain), 64<<10), opt: opt, mapping: around.mapping}
+	in := &input{ctx: ctx, name: name, path: around.path, onDisk: around.onDisk, text: bufio.NewReaderSize(decodeText(plain), 64<<10), opt: opt, mapping: around.mapping}
 	out := &collector{file: base, around: around}
 
 	f, err := chooseFormat(in)

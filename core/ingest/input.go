@@ -3,6 +3,7 @@ package ingest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -16,9 +17,10 @@ const headBytes = 8 << 10
 // input is a source of results as its format sees it: UTF-8 without byte order
 // mark, read once from front to back.
 type input struct {
-	name    string // base name, without the ending of a compressed file
-	path    string // as given
-	onDisk  bool   // path is a file, and others may stand beside it
+	ctx     context.Context //nolint:containedctx // lives within one call of Read
+	name    string          // base name, without the ending of a compressed file
+	path    string          // as given
+	onDisk  bool            // path is a file, and others may stand beside it
 	text    *bufio.Reader
 	opt     Options
 	mapping *Mapping

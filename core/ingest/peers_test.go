@@ -23,7 +23,7 @@ func TestPeers(t *testing.T) {
 		t.Run(folder.Name(), func(t *testing.T) {
 			root := filepath.Join("testdata", "peers", folder.Name())
 			var got strings.Builder
-			err := ingest.Walk(t.Context(), []string{root}, ingest.Options{}, func(path string, res ingest.Result) error {
+			err := ingest.Walk(t.Context(), []string{root}, able(), func(path string, res ingest.Result) error {
 				checkAccount(t, path, res)
 				rel, _ := filepath.Rel(root, path)
 				fmt.Fprintf(&got, "# %s\n%s", filepath.ToSlash(rel), describeAll(res, true))

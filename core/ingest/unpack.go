@@ -23,6 +23,8 @@ func unpack(r io.Reader, name string) (io.Reader, string, error) {
 	head, _ := br.Peek(8)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b, 8}):
+	case bytes.HasPrefix(head, []byte("PK")) && isOfficeName(name):
+		return br, name, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return nil, "", packed("zip archive")
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):

@@ -53,8 +53,20 @@ func Walk(ctx context.Context, paths []string, opt Options, each func(path strin
 					return fs.SkipDir
 				}
 				return nil
+			case d.IsDir() && path != root && ofMLflowRun(path):
+				return fs.SkipDir
 			case d.IsDir():
-				return nil
+				if opt.Folder == nil {
+					return nil
+				}
+				res, whole := opt.Folder(path)
+				if !whole {
+					return nil
+				}
+				if err := each(path, res); err != nil {
+					return err
+				}
+				return fs.SkipDir
 			case path != root && !d.Type().IsRegular():
 				return nil
 			}

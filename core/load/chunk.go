@@ -6,6 +6,7 @@ import "bytes"
 // is passed over.
 type chunk struct {
 	text      []byte // first generated text, still escaped as in JSON; nil when none
+	textAt    int    // where that begins
 	token     bool   // some field holds generated tokens
 	answer    bool   // … that are not reasoning
 	reasoning bool   // … that are
@@ -86,7 +87,7 @@ func (s *scan) generated(c *chunk, reasoning bool) bool {
 	c.answer = c.answer || !reasoning
 	c.reasoning = c.reasoning || reasoning
 	if s.data[from] == '"' && c.text == nil {
-		c.text = s.data[from+1 : s.at-1]
+		c.text, c.textAt = s.data[from+1:s.at-1], from+1
 	}
 	return true
 }

@@ -57,7 +57,7 @@ func (c course) slots() (free chan time.Duration, stop func()) {
 		return nil, func() {}
 	}
 	free = make(chan time.Duration, c.plan.limit)
-	if c.plan.opening == 0 {
+	if c.plan.ramp.Opening == 0 {
 		for range c.plan.limit {
 			free <- 0
 		}
@@ -67,7 +67,7 @@ func (c course) slots() (free chan time.Duration, stop func()) {
 	var opener sync.WaitGroup
 	opener.Go(func() {
 		for i := range c.plan.limit {
-			at := time.Duration(float64(c.plan.opening) * float64(i) / float64(c.plan.limit))
+			at := time.Duration(float64(c.plan.ramp.Opening) * float64(i) / float64(c.plan.limit))
 			if !waitUntil(ctx, c.clock, at) {
 				return
 			}

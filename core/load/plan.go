@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"time"
 
@@ -16,9 +17,10 @@ type plan struct {
 	window time.Duration // length of the measured window; 0 is no limit
 	warmup int           // requests before it
 
-	turns     int           // of a conversation; 1 for single requests
-	scheduled bool          // requests are due by a rate, a ramp or a trace
-	opening   time.Duration // over which the slots of a closed loop open
+	turns     int  // of a conversation; 1 for single requests
+	scheduled bool // requests are due by a rate or a trace
+	ramp      Ramp
+	speed     float64 // of a trace; 0 is 1
 }
 
 // closed reports whether the next request is due when another ends, rather than
@@ -62,10 +64,42 @@ func planOf(l core.Load, warmup int) (plan, error) {
 	return p, nil
 }
 
+// schedule gives the moments at which requests, or conversations, are due.
+func (p *plan) schedule(l core.Load, prompts Prompts) (iter.Seq[time.Duration], error) {
+	p.turns = max(1, prompts.Turns)
+	if prompts.Due != nil {
+		if p.rate > 0 {
+			return nil, fmt.Errorf("load: request_rate: %w: a trace has its own moments", core.ErrInvalid)
+		}
+		if p.count < 0 || p.count > prompts.Distinct {
+			p.count = prompts.Distinct
+		}
+		speed := p.speed
+		if speed == 0 {
+			speed = 1
+		}
+		n := p.count
+		return func(yield func(time.Duration) bool) {
+			for i := 0; i < n && yield(seconds(prompts.Due(i).Seconds()/speed)); i++ {
+			}
+		}, nil
+	}
+	if p.ramp.Shape != "" {
+		ramp := p.ramp
+		ramp.From, ramp.To = ramp.From/float64(p.turns), ramp.To/float64(p.turns)
+		return RampSchedule(ramp, l, p.starts(), p.window), nil
+	}
+	// The rate is one of requests; a conversation brings several.
+	if p.rate > 0 {
+		l.RequestRate.Num /= float64(p.turns)
+	}
+	return Schedule(l, p.starts()), nil
+}
+
 // burst is how many requests may be sent at the very start.
 func (p plan) burst() int {
 	switch {
-	case p.scheduled || p.opening > 0:
+	case p.scheduled || p.ramp.Opening > 0:
 		return 1
 	case p.limit == 0:
 		return p.starts()

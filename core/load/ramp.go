@@ -12,8 +12,7 @@ import (
 // Ramp makes a load grow to its level. The zero Ramp does nothing.
 type Ramp struct {
 	// Shape is "linear" or "exponential" for a request rate that goes from From to
-	// To over the run, as vllm bench serve ramps up; the load then has no rate of
-	// its own. "" is none.
+	// To, the rate of the load, over the run, as vllm bench serve ramps up. "" is none.
 	Shape string
 	From  float64 // requests per second
 	To    float64
@@ -22,18 +21,48 @@ type Ramp struct {
 	Opening time.Duration
 }
 
-func (r Ramp) check(l core.Load) error {
-	switch {
-	case r.Shape != "" && r.Shape != "linear" && r.Shape != "exponential":
-		return fmt.Errorf("ramp: shape: %w: %q; known: linear, exponential", core.ErrInvalid, r.Shape)
-	case r.Shape != "" && (!(r.From > 0) || !(r.To > 0) || r.From > maxSetting || r.To > maxSetting):
-		return fmt.Errorf("ramp: %w: from %g to %g; both must be above 0", core.ErrInvalid, r.From, r.To)
-	case r.Shape != "" && l.RequestRate.Kind == core.KindNumber && !l.RequestRate.IsUnlimited():
-		return fmt.Errorf("ramp: %w: the load has a request_rate already", core.ErrInvalid)
-	case r.Opening < 0:
-		return fmt.Errorf("ramp: opening: %w: %v", core.ErrInvalid, r.Opening)
+// The parameters of a workload by which its load grows, and a trace is played faster.
+const (
+	rampParam    = "ramp"      // linear or exponential: the rate grows to that of the load …
+	fromParam    = "ramp_from" // … from so many requests a second
+	openingParam = "opening_s" // seconds over which the slots of a closed loop open
+	speedParam   = "speed"     // of a trace; 1 is as recorded
+)
+
+// rampOf reads how a load grows.
+func rampOf(w core.Workload, l core.Load) (Ramp, error) {
+	var r Ramp
+	if shape, given := w.Params[rampParam]; given {
+		if r.Shape = shape.String(); r.Shape != "linear" && r.Shape != "exponential" {
+			return Ramp{}, fmt.Errorf("workload: %s: %w: %q; known: linear, exponential", rampParam, core.ErrInvalid, r.Shape)
+		}
+		if l.RequestRate.Kind != core.KindNumber || l.RequestRate.IsUnlimited() {
+			return Ramp{}, fmt.Errorf("workload: %s: %w: it needs the rate to which it goes, in the load", rampParam, core.ErrInvalid)
+		}
+		r.To = l.RequestRate.Num
 	}
-	return nil
+	if _, given := w.Params[fromParam]; given != (r.Shape != "") {
+		return Ramp{}, fmt.Errorf("workload: %s: %w: %s and %s go together", rampParam, core.ErrInvalid, rampParam, fromParam)
+	}
+	var err error
+	if r.From, err = positive(w.Params, fromParam); err != nil {
+		return Ramp{}, err
+	}
+	opening, err := positive(w.Params, openingParam)
+	if err != nil {
+		return Ramp{}, err
+	}
+	r.Opening = seconds(opening)
+	return r, nil
+}
+
+// positive reads a parameter that is a number above 0; 0 where there is none.
+func positive(params core.Knobs, name string) (float64, error) {
+	v, given := params[name]
+	if given && (v.Kind != core.KindNumber || !(v.Num > 0) || v.Num > maxSetting) {
+		return 0, fmt.Errorf("workload: %s: %w: %q is not a number above 0", name, core.ErrInvalid, v)
+	}
+	return v.Num, nil
 }
 
 // RampSchedule gives the moments at which n requests are due under a ramp, as

@@ -48,29 +48,30 @@ func TestRampSchedule(t *testing.T) {
 func TestRunRamp(t *testing.T) {
 	f := serve(t, nil)
 	var s sink
-	l := core.Load{NumPrompts: core.Number(6), Burstiness: core.Unlimited()}
-	ruler := load.Ruler{Ramp: load.Ramp{Shape: "linear", From: 20, To: 70}}
-	if err := ruler.Run(t.Context(), request(f.URL, random(4, 1, "", nil), l), &s); err != nil {
+	l := core.Load{NumPrompts: core.Number(6), Burstiness: core.Unlimited(), RequestRate: core.Number(70)}
+	growing := core.Knobs{"ramp": core.String("linear"), "ramp_from": core.Number(20)}
+	if err := load.Run(t.Context(), request(f.URL, random(4, 1, "", growing), l), &s); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(s.samples, func(a, b core.Sample) int { return a.Index - b.Index })
-	want := slices.Collect(load.RampSchedule(ruler.Ramp, l, 6, 0))
+	want := slices.Collect(load.RampSchedule(load.Ramp{Shape: "linear", From: 20, To: 70}, l, 6, 0))
 	for i, a := range s.samples {
 		if a.Due != want[i] || a.Sent < a.Due {
 			t.Errorf("sample %d due %v, sent %v; want %v", i, a.Due, a.Sent, want[i])
 		}
 	}
-	for name, r := range map[string]load.Ruler{
-		"shape": {Ramp: load.Ramp{Shape: "wavy", From: 1, To: 2}}, "from 0": {Ramp: load.Ramp{Shape: "linear", To: 2}},
-		"opening": {Ramp: load.Ramp{Opening: -1}}, "speed": {TraceSpeed: -1},
+	text, number := core.String, core.Number
+	for name, params := range map[string]core.Knobs{
+		"shape": {"ramp": text("wavy"), "ramp_from": number(1)}, "from 0": {"ramp": text("linear"), "ramp_from": number(0)}, "no from": {"ramp": text("linear")},
+		"from alone": {"ramp_from": number(1)}, "opening": {"opening_s": number(-1)}, "speed without a trace": {"speed": number(2)},
 	} {
-		if err := r.Run(t.Context(), request(f.URL, random(4, 1, "", nil), l), &s); !errors.Is(err, core.ErrInvalid) {
+		if err := load.Run(t.Context(), request(f.URL, random(4, 1, "", params), l), &s); !errors.Is(err, core.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	l.RequestRate = core.Number(5)
-	if err := ruler.Run(t.Context(), request(f.URL, random(4, 1, "", nil), l), &s); !errors.Is(err, core.ErrInvalid) {
-		t.Errorf("a rate beside a ramp: %v", err)
+	l.RequestRate = core.Unlimited()
+	if err := load.Check(random(4, 1, "", growing), l); !errors.Is(err, core.ErrInvalid) {
+		t.Errorf("a ramp to no rate: %v", err)
 	}
 }
 
@@ -79,8 +80,8 @@ func TestRunOpening(t *testing.T) {
 	f := serve(t, nil)
 	f.pause = 150 * time.Millisecond
 	var s sink
-	ruler := load.Ruler{Ramp: load.Ramp{Opening: 400 * time.Millisecond}}
-	if err := ruler.Run(t.Context(), request(f.URL, random(4, 4, "", nil), closed(4, 4)), &s); err != nil {
+	opening := core.Knobs{"opening_s": core.Number(0.4)}
+	if err := load.Run(t.Context(), request(f.URL, random(4, 4, "", opening), closed(4, 4)), &s); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(s.samples, func(a, b core.Sample) int { return a.Index - b.Index })

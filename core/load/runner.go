@@ -19,9 +19,6 @@ type Ruler struct {
 	Tokenizer *Tokenizer
 	// AskServer counts by the server's /tokenize where there is no tokenizer.
 	AskServer bool
-	Ramp      Ramp
-	// TraceSpeed plays a trace so many times faster; 0 is 1.
-	TraceSpeed float64
 }
 
 // Run measures one trial with the zero Ruler.
@@ -55,7 +52,7 @@ func (r Ruler) Run(ctx context.Context, req core.BenchmarkRequest, sink core.Sin
 	if err != nil {
 		return err
 	}
-	arrivals, err := r.schedule(&p, req.Load, prompts)
+	arrivals, err := p.schedule(req.Load, prompts)
 	if err != nil {
 		return err
 	}
@@ -94,50 +91,17 @@ func (r Ruler) plan(req core.BenchmarkRequest) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	if err := r.Ramp.check(req.Load); err != nil {
+	if p.ramp, err = rampOf(req.Workload, req.Load); err != nil {
 		return plan{}, err
 	}
-	if r.TraceSpeed < 0 || r.TraceSpeed > maxSetting {
-		return plan{}, fmt.Errorf("trace speed: %w: %g", core.ErrInvalid, r.TraceSpeed)
+	if p.speed, err = positive(req.Workload.Params, speedParam); err != nil {
+		return plan{}, err
 	}
-	p.opening = r.Ramp.Opening
-	p.scheduled = p.scheduled || r.Ramp.Shape != "" || req.Workload.Dataset == traceSet
+	p.scheduled = p.scheduled || req.Workload.Dataset == traceSet
 	if p.count < 0 && req.Workload.Dataset == traceSet {
 		return p, nil // it ends with the trace
 	}
 	return p, p.ends()
-}
-
-// schedule gives the moments at which requests, or conversations, are due.
-func (r Ruler) schedule(p *plan, l core.Load, prompts Prompts) (iter.Seq[time.Duration], error) {
-	p.turns = max(1, prompts.Turns)
-	if prompts.Due != nil {
-		if p.rate > 0 || r.Ramp.Shape != "" {
-			return nil, fmt.Errorf("load: request_rate: %w: a trace has its own moments", core.ErrInvalid)
-		}
-		if p.count < 0 || p.count > prompts.Distinct {
-			p.count = prompts.Distinct
-		}
-		speed := r.TraceSpeed
-		if speed == 0 {
-			speed = 1
-		}
-		n := p.count
-		return func(yield func(time.Duration) bool) {
-			for i := 0; i < n && yield(seconds(prompts.Due(i).Seconds()/speed)); i++ {
-			}
-		}, nil
-	}
-	if r.Ramp.Shape != "" {
-		ramp := r.Ramp
-		ramp.From, ramp.To = ramp.From/float64(p.turns), ramp.To/float64(p.turns)
-		return RampSchedule(ramp, l, p.starts(), p.window), nil
-	}
-	// The rate is one of requests; a conversation brings several.
-	if p.rate > 0 {
-		l.RequestRate.Num /= float64(p.turns)
-	}
-	return Schedule(l, p.starts()), nil
 }
 
 // warmUp sends requests whose prompts are never measured and throws their samples

@@ -84,7 +84,7 @@ func FuzzScanChunk(f *testing.F) {
 			return
 		}
 		text := got.text
-		got.text = nil
+		got.text, got.textAt = nil, 0
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q:\n got %+v\nwant %+v", data, got, want)
 		}
@@ -95,6 +95,60 @@ func FuzzScanChunk(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzMold holds a chunk that has the shape of another against reading it.
+func FuzzMold(f *testing.F) {
+	const chunk = `{"choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}`
+	for _, other := range []string{
+		chunk, `{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}`, `{"choices":[{"index":0,"delta":{"content":""},"finish_reason":null}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"\"},"finish_reason":null}]}`, `{"choices":[{"index":0,"delta":{"content":"a\"b\\u00e9"},"finish_reason":null}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"a","role":"b"},"finish_reason":null}]}`, `{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null},{"delta":{"content":"b"},"finish_reason":null}]}`,
+		`{"choices":[{"index":0,"delta":{"content":`,
+	} {
+		f.Add([]byte(chunk), []byte(other))
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		c, ok := scanChunk(first)
+		if !ok {
+			return
+		}
+		var m mold
+		m.take(first, c)
+		got, fits := m.fits(second)
+		if !fits {
+			return
+		}
+		want, ok := scanChunk(second)
+		want.textAt = got.textAt // of the mold
+		if !ok || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q after %q:\n got %+v\nwant %+v, %t", second, first, got, want, ok)
+		}
+	})
+}
+
+// TestMoldFits: chunks that differ in their text alone are not read twice.
+func TestMoldFits(t *testing.T) {
+	const from = `{"choices":[{"delta":{"content":" word"},"finish_reason":null}]}`
+	var m mold
+	if _, fits := m.fits([]byte(from)); fits {
+		t.Error("something fits a mold of nothing")
+	}
+	c, _ := scanChunk([]byte(from))
+	m.take([]byte(from), c)
+	for text, want := range map[string]bool{`x`: true, ` a longer word`: true, `\n`: true, `"`: false, ``: false, `\`: false, "\n": false} {
+		c, fits := m.fits([]byte(strings.Replace(from, " word", text, 1)))
+		if fits != want || fits && (string(c.text) != text || !c.token || !c.answer || c.finished) {
+			t.Errorf("%q: fits %t, want %t: %+v", text, fits, want, c)
+		}
+	}
+	const usage = `{"choices":[{"delta":{"content":"a"}}],"usage":{"completion_tokens":1}}`
+	c, _ = scanChunk([]byte(usage))
+	m.take([]byte(usage), c)
+	if _, fits := m.fits([]byte(usage)); fits {
+		t.Error("a chunk with usage is passed over unread")
+	}
 }
 
 // twice reports whether any object of the data gives a key twice, or one with an

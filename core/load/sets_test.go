@@ -117,10 +117,10 @@ func TestRunTrace(t *testing.T) {
 {"timestamp": 1000, "input_length": 5, "output_length": 3}
 {"timestamp": 2000, "input_length": 6, "output_length": 1}
 `)
-	req := request(f.URL, core.Workload{Dataset: "trace", Endpoint: "completions"}, core.Load{})
+	req := request(f.URL, core.Workload{Dataset: "trace", Endpoint: "completions", Params: core.Knobs{"speed": core.Number(10)}}, core.Load{})
 	req.DataPath = path
 	var s sink
-	if err := (load.Ruler{TraceSpeed: 10}).Run(t.Context(), req, &s); err != nil {
+	if err := load.Run(t.Context(), req, &s); err != nil {
 		t.Fatal(err)
 	}
 	slices.SortFunc(s.samples, func(a, b core.Sample) int { return a.Index - b.Index })

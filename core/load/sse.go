@@ -41,13 +41,15 @@ type event struct {
 type events struct {
 	in    io.Reader
 	clock func() time.Duration
-	moved func(now time.Duration) // called for each whole line that is not blank; may be nil
+	moved func(now time.Duration) // called once for each read that brought a whole line that is not blank; may be nil
+	whole func(data []byte) bool  // whether data needs no further line
 
 	buffer  []byte // read and not yet used: buffer[from:to]
 	from    int
 	to      int
 	scanned int // of these bytes, known to hold no line end
 	now     time.Duration
+	told    bool  // moved knows of the last read
 	err     error // of in, once it is met
 
 	long  []byte // data of several lines
@@ -57,7 +59,7 @@ type events struct {
 
 // newEvents reads from in through buffer, which grows when a line is longer.
 func newEvents(in io.Reader, buffer []byte, clock func() time.Duration) *events {
-	return &events{in: in, buffer: buffer, clock: clock}
+	return &events{in: in, buffer: buffer, clock: clock, whole: whole}
 }
 
 // next gives the next event that has data. At the end of the stream it is io.EOF,
@@ -86,7 +88,8 @@ func (e *events) next() (event, error) {
 			e.name = ""
 			continue
 		}
-		if e.moved != nil {
+		if e.moved != nil && !e.told {
+			e.told = true
 			e.moved(e.now)
 		}
 		field, value, _ := bytes.Cut(line, colon)
@@ -100,7 +103,7 @@ func (e *events) next() (event, error) {
 			pending = true
 			// The one line of an event is used where it lies. A second one, or any
 			// other line after it, may move it, so it is then copied.
-			if lines++; lines == 1 && whole(value) {
+			if lines++; lines == 1 && e.whole(value) {
 				data = value
 				return give()
 			}
@@ -112,7 +115,7 @@ func (e *events) next() (event, error) {
 			if e.long = append(e.long, value...); len(e.long) > maxEvent {
 				return event{}, errEventTooLong
 			}
-			if data = e.long; lines > 1 && whole(data) {
+			if data = e.long; lines > 1 && e.whole(data) {
 				return give()
 			}
 		}
@@ -201,5 +204,5 @@ func (e *events) fill() {
 	var n int
 	n, e.err = e.in.Read(e.buffer[e.to:])
 	e.to += n
-	e.now = e.clock()
+	e.now, e.told = e.clock(), false
 }

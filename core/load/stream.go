@@ -34,10 +34,13 @@ type answer struct {
 //
 // An error event inside a 200, a stream that ends early and an answer without a
 // token are errors, even when usage counts the end-of-sequence token. token, which
-// may be nil, is called at each chunk that carries one.
+// may be nil, is called at each moment at which a chunk that carries one came.
 func readStream(stream *events, s *core.Sample, a *answer, token func(now time.Duration)) error {
-	finished := false
+	finished, told := false, core.NoTime
+	r := chunkReader{}
+	stream.whole = r.whole
 	for {
+		r.known = false
 		e, err := stream.next()
 		now := stream.now
 		if errors.Is(err, io.EOF) {
@@ -62,7 +65,7 @@ func readStream(stream *events, s *core.Sample, a *answer, token func(now time.D
 		if len(e.data) == 0 {
 			continue
 		}
-		c, err := readChunk(e.data, s)
+		c, err := r.read(e.data, s)
 		if err != nil {
 			s.End = now
 			return err
@@ -74,7 +77,8 @@ func readStream(stream *events, s *core.Sample, a *answer, token func(now time.D
 			s.Last = now
 			s.Chunks = append(s.Chunks, now)
 			a.take(c, now)
-			if token != nil {
+			if token != nil && now != told {
+				told = now
 				token(now)
 			}
 		}
@@ -94,13 +98,48 @@ func (a *answer) take(c chunk, now time.Duration) {
 	}
 }
 
-// readChunk reads one JSON object of an answer and takes over its usage. The
-// error that a server reports in place of an answer, whatever the HTTP status, is
-// an error: {"error": …} or the older {"object": "error", "message": …}.
+// chunkReader reads the chunks of one stream, each of them once.
+type chunkReader struct {
+	mold  mold
+	chunk chunk // that whole has met
+	known bool  // there is one
+}
+
+// whole reports whether data needs no further line, as the function whole does; in
+// passing it reads what is a JSON object.
+func (r *chunkReader) whole(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	if r.chunk, r.known = r.mold.fits(data); r.known {
+		return true
+	}
+	if r.chunk, r.known = scanChunk(data); r.known {
+		r.mold.take(data, r.chunk)
+		return true
+	}
+	return whole(data)
+}
+
+// read reads the data of an event and takes over its usage.
+func (r *chunkReader) read(data []byte, s *core.Sample) (chunk, error) {
+	if r.known {
+		return r.chunk, takeUsage(r.chunk, true, data, s)
+	}
+	return readChunk(data, s)
+}
+
+// readChunk reads one JSON object of an answer and takes over its usage.
 func readChunk(data []byte, s *core.Sample) (chunk, error) {
 	c, ok := scanChunk(data)
+	return c, takeUsage(c, ok, data, s)
+}
+
+// takeUsage takes over the usage of what was read from data; ok says whether that
+// was a JSON object. The error that a server reports in place of an answer, whatever
+// the HTTP status, is an error: {"error": …} or the older {"object": "error",
+// "message": …}.
+func takeUsage(c chunk, ok bool, data []byte, s *core.Sample) error {
 	if ok && !c.usage && !c.failure {
-		return c, nil
+		return nil
 	}
 	var r struct {
 		Usage   *usage          `json:"usage"`
@@ -111,17 +150,17 @@ func readChunk(data []byte, s *core.Sample) (chunk, error) {
 		if err == nil {
 			err = errors.New("not a JSON object")
 		}
-		return c, trouble(classGarbage, fmt.Errorf("unreadable chunk: %w: %s", err, oneLine(string(data[:min(len(data), 80)]))))
+		return trouble(classGarbage, fmt.Errorf("unreadable chunk: %w: %s", err, oneLine(string(data[:min(len(data), 80)]))))
 	}
 	if c.failure {
 		said := r.Error
 		if len(said) == 0 || string(said) == "null" {
 			said = r.Message
 		}
-		return c, trouble(classServer, errors.New(errorText(said)))
+		return trouble(classServer, errors.New(errorText(said)))
 	}
 	count(r.Usage, s)
-	return c, nil
+	return nil
 }
 
 func whetherTokens(s *core.Sample) error {

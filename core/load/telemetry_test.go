@@ -153,7 +153,7 @@ const smiHeader = "index, uuid, power.draw [W], clocks.current.sm [MHz], memory.
 
 func TestTelemetryProcess(t *testing.T) {
 	settle := func(tel *Telemetry, ok func() bool) bool {
-		for range 200 {
+		for range 2000 {
 			if ok() {
 				return true
 			}

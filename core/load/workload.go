@@ -127,6 +127,25 @@ func PromptsCountedBy(counter Counter, w core.Workload, load core.Load, path str
 	return p, err
 }
 
+// Check tells what is wrong with a workload under a load, as far as that can be told
+// without its data file. Errors name the field.
+func Check(w core.Workload, l core.Load) error {
+	if _, err := (Ruler{}).plan(core.BenchmarkRequest{Workload: w, Load: l}); err != nil {
+		return err
+	}
+	switch w.Dataset {
+	case randomSet, prefixSet, builtinSet:
+		_, err := NewPrompts(w, l, "")
+		return err
+	}
+	ep, err := endpointOf(w)
+	if err != nil {
+		return err
+	}
+	_, err = checkWorkload(w, ep)
+	return err
+}
+
 // wanted is how many prompts a load can use at most, where that is known.
 func wanted(load core.Load) int {
 	if n := load.NumPrompts; n.Kind == core.KindNumber && n.Num >= 1 && n.Num <= maxSetting {
@@ -148,11 +167,22 @@ func shapeParams(dataset string, turns int) []string {
 	case dataset == prefixSet:
 		return []string{"num_prefixes", "prefix_len", "suffix_len", "vocab_size"}
 	case dataset == traceSet:
-		return []string{"vocab_size", "block_size", "time_unit_s"}
+		return []string{"vocab_size", "block_size", "time_unit_s", speedParam}
 	case turns > 1:
 		return []string{"history", "think_s"}
 	}
 	return nil
+}
+
+// ParamNames lists every parameter that a workload of some data set may have.
+func ParamNames() []string {
+	names := slices.Concat(samplingParams, []string{rampParam, fromParam, openingParam})
+	for _, dataset := range []string{randomSet, prefixSet, traceSet} {
+		names = append(names, shapeParams(dataset, 1)...)
+	}
+	names = append(names, shapeParams(builtinSet, 2)...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // checkWorkload refuses what would otherwise be left out in silence: figures
@@ -172,7 +202,7 @@ func checkWorkload(w core.Workload, ep endpoint) (turns int, err error) {
 			return 0, fmt.Errorf("workload: endpoint: %w: a conversation needs chat", core.ErrInvalid)
 		}
 	}
-	shapes := shapeParams(w.Dataset, turns)
+	shapes := append(shapeParams(w.Dataset, turns), rampParam, fromParam, openingParam)
 	for _, name := range w.Params.Names() {
 		switch {
 		case slices.Contains(samplingParams, name):

@@ -42,10 +42,11 @@ func TestStudent(t *testing.T) {
 	}
 }
 
-// The samples with distinct values are checked against scipy.stats.mannwhitneyu with
-// method "exact", those with ties against an enumeration of every way to deal the
-// mid-ranks (scipy.stats.permutation_test gives the same), the long ones against
-// method "asymptotic". The last of the first kind is the example of R's wilcox.test.
+// The samples with distinct values are checked against SciPy 1.17.1's
+// scipy.stats.mannwhitneyu(a, b, method="exact"), those with ties against its
+// scipy.stats.permutation_test((a, b), U, permutation_type="independent",
+// n_resamples=inf) with the U of mannwhitneyu, the long ones against method="asymptotic".
+// The last of the first kind is the example of R's wilcox.test.
 func TestMannWhitney(t *testing.T) {
 	long := func(n int, first, factor, modulus float64) (xs []float64) {
 		for i := range n {
@@ -98,7 +99,8 @@ func TestMannWhitneyApproximation(t *testing.T) {
 	}
 }
 
-// The ranks of the binomial are those of scipy.stats.binom.
+// achieved is 1 - 2·scipy.stats.binom.cdf(k-1, n, 0.5) of SciPy 1.17.1, for the greatest
+// rank k at which it is 0.95 or more, else for the ends.
 func TestMedianInterval(t *testing.T) {
 	for _, tt := range []struct {
 		n        int
@@ -119,8 +121,10 @@ func TestMedianInterval(t *testing.T) {
 	}
 }
 
+// The bounds are scipy.stats.beta.ppf(0.95, 1, n) of SciPy 1.17.1: Clopper and Pearson's,
+// one-sided, for no failure among n.
 func TestFailureBound(t *testing.T) {
-	for n, want := range map[int]float64{50: 0.058155079116972264, 1000: 0.0029912495450953314, 1: 0.95} {
+	for n, want := range map[int]float64{50: 0.05815507911697225, 1000: 0.002991249545095295, 1: 0.95} {
 		got, ok := stats.FailureBound(n, 0.95)
 		near(t, "bound", got, ok, want)
 	}
@@ -131,7 +135,8 @@ func TestFailureBound(t *testing.T) {
 
 func TestHolm(t *testing.T) {
 	ps := []float64{0.01, 0.04, 0.03, 0.005}
-	want := []float64{0.03, 0.06, 0.06, 0.02} // p.adjust(…, "holm") of R
+	// p.adjust(ps, "holm") of R, and statsmodels' multipletests(ps, method="holm") HOLMV
+	want := []float64{0.03, 0.06, 0.06, 0.02}
 	for i, got := range stats.Holm(ps) {
 		near(t, "Holm", got, true, want[i])
 	}
@@ -140,6 +145,10 @@ func TestHolm(t *testing.T) {
 	}
 }
 
+// The deviation is numpy's of the logarithms, each set around its own mean; tier, interval
+// and p of two sets that are their own noise are those of Student's test for equal
+// variances: scipy.stats.ttest_ind(log(value), log(base)) of SciPy 1.17.1 and the
+// exponentials of its confidence_interval(0.95).
 func TestPooledNoise(t *testing.T) {
 	// Throughputs of configurations that differ in a knob which cannot act.
 	groups := [][]float64{{11527.14, 11464.53, 11532.64, 11388.13}, {11496.39, 11768.22}, {11672.72, 11333.89}, {11573.41, 11628.47}, {5}, {0, 1}}
@@ -158,6 +167,16 @@ func TestPooledNoise(t *testing.T) {
 		}
 	}
 	near(t, "standard deviation", n.Std, true, math.Sqrt(squares/6))
+	near(t, "standard deviation of numpy 2.4.6", n.Std, true, 0.011705883675990503)
+	base, value := []float64{100, 102, 99}, []float64{105, 104, 107, 108}
+	own, _ := stats.PooledNoise([][]float64{base, value})
+	c := stats.Compare(base, value, stats.Rules{Direction: 1, Noise: own})
+	if c.Tier != stats.TierPooled || c.Verdict != stats.Better {
+		t.Errorf("%+v", c)
+	}
+	near(t, "p", c.P, true, 0.007205658707155216)
+	near(t, "low", c.Low, true, 1.0228846108327991)
+	near(t, "high", c.High, true, 1.0911007729749465)
 	if _, ok := stats.PooledNoise([][]float64{{1}, {2}}); ok {
 		t.Error("no repeats: got a noise")
 	}
@@ -210,7 +229,7 @@ func TestCompare(t *testing.T) {
 }
 
 // The interval of pooled noise by hand: a difference of logarithms, plus and minus
-// t(0.975, 6) = 2.4469… times s·√2.
+// scipy.stats.t.ppf(0.975, 6) = 2.4469… (SciPy 1.17.1) times s·√2.
 func TestIntervalOfPooledNoise(t *testing.T) {
 	c := stats.Compare([]float64{100}, []float64{110}, stats.Rules{Noise: stats.Noise{Std: 0.02, Freedom: 6}})
 	half := 2.4469118511449786 * 0.02 * math.Sqrt2
@@ -221,7 +240,8 @@ func TestIntervalOfPooledNoise(t *testing.T) {
 }
 
 // The ranks of both ends were counted over all ways to deal 15 ranks to 10 and 5: the
-// ninth ratio from either end, at 0.96004.
+// ninth ratio from either end. 0.96004 is 1 - 2·P(U ≤ 8) of the exact distribution that
+// scipy.stats.mannwhitneyu of SciPy 1.17.1 uses for 10 and 5 values: P is 0.01998.
 func TestIntervalOfRanks(t *testing.T) {
 	a := []float64{0.8, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	b := []float64{1.15, 0.88, 0.9, 0.74, 1.21}
@@ -283,8 +303,8 @@ func TestCandidates(t *testing.T) {
 	if alone[0].Verdict != stats.Worse {
 		t.Errorf("alone: %+v", alone[0])
 	}
-	// Two candidates at p = 0.0286 each are adjusted to 0.057, and nothing of four
-	// values could ever be told.
+	// Two candidates at p = 0.02857142857142857 each (scipy.stats.mannwhitneyu, exact, SciPy
+	// 1.17.1) are adjusted to twice that, and nothing of four values could ever be told.
 	two := stats.Candidates(base, [][]float64{low, {80, 81, 82, 83}}, r)
 	for _, c := range two {
 		if c.Verdict != stats.CannotTell || !close12(c.P, 0.05714285714285714) || !strings.Contains(strings.Join(c.Warnings, " "), "cannot tell one of 2 candidates") {
@@ -323,4 +343,9 @@ func TestExactAndCounted(t *testing.T) {
 			t.Errorf("%d/%d and %d/%d: %+v, want %s", tt.good1, tt.n1, tt.good2, tt.n2, c, tt.want)
 		}
 	}
+	// The ends are those of scipy.stats.binomtest(good, n).proportion_ci(0.95, "wilson") of
+	// SciPy 1.17.1: 0.99617… … 1 for 1000 of 1000, 0.48303… … 0.54486… for 514.
+	shares := stats.CompareShares(1000, 1000, 514, 1000)
+	near(t, "low", shares.Low, true, 0.48302810642681215)
+	near(t, "high", shares.High, true, 0.5448647443355922/0.9961732415144449)
 }

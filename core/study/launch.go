@@ -32,7 +32,7 @@ type server struct {
 // fails all its trials with its class and is no error of the run; an error means
 // that the run cannot go on.
 func (r *Runner) launch(ctx context.Context, res *Result, c candidate, trials []*core.Trial) error {
-	r.event(Event{Kind: EventLaunch, Text: Describe(c.config), Total: len(trials)})
+	r.event(Event{Kind: EventLaunch, Text: Describe(c.config), Trial: trials[0], Total: len(trials)})
 	srv, err := r.start(ctx, c, trials)
 	if srv != nil {
 		defer r.shutDown(srv)

@@ -326,16 +326,20 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 		return fmt.Errorf("%w: %d of %d trials", ErrBudget, n, s.Run.Trials)
 	}
 	if s.Run.GPUHours > 0 {
-		used := r.used
-		if !r.launched.IsZero() {
-			used += r.Now().Sub(r.launched)
-		}
-		spent := used.Hours() * float64(max(1, s.Hardware.GPUs))
-		if spent >= s.Run.GPUHours {
+		if spent := r.spent().Hours(); spent >= s.Run.GPUHours {
 			return fmt.Errorf("%w: %.2f of %.2f GPU hours", ErrBudget, spent, s.Run.GPUHours)
 		}
 	}
 	return nil
+}
+
+// spent is the GPU time of all runs, that of the launch in progress included.
+func (r *Runner) spent() time.Duration {
+	used := r.used
+	if !r.launched.IsZero() {
+		used += r.Now().Sub(r.launched)
+	}
+	return used * time.Duration(max(1, r.File.Study.Hardware.GPUs))
 }
 
 // grace is how long a server may take to end by itself.

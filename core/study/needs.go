@@ -98,14 +98,19 @@ type Session struct {
 	Close  func(ctx context.Context) error
 }
 
-// Event is one step of a run, for people.
+// Event is one step of a run.
 type Event struct {
 	Kind    EventKind
 	Text    string
-	Trial   *core.Trial // for trial events
+	Trial   *core.Trial // for trial events; of EventLaunch the first
 	Done    int         // requests, for EventProgress; trials, for EventTrial
 	Total   int
 	Elapsed time.Duration
+	// Tokens are those of the answers that have ended, for EventProgress of a
+	// measurement by the ruler; Elapsed is the time since it began.
+	Tokens int
+	// Spent is the GPU time of all runs of the study so far: not known to EventProgress.
+	Spent time.Duration
 }
 
 // EventKind tells the steps of a run apart.

@@ -177,9 +177,13 @@ func (r *Runner) verify(ctx context.Context, res *Result) error {
 }
 
 func (r *Runner) event(e Event) {
-	if r.Events != nil {
-		r.Events(e)
+	if r.Events == nil {
+		return
 	}
+	if e.Kind != EventProgress { // which comes from other goroutines
+		e.Spent = r.spent()
+	}
+	r.Events(e)
 }
 
 // Describe is a configuration in one line for people.

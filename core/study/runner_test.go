@@ -493,7 +493,7 @@ func TestFailedLaunchIsToldOnce(t *testing.T) {
 	b := newBench(t, "run: {repeats: 3}\nstages: [{name: one, try: [{name: broken, fail: oom_kv}]}]\n")
 	var told []study.Event
 	b.Events = func(e study.Event) {
-		if e.Trial != nil && e.Trial.Option == "broken" && e.Kind != study.EventProgress {
+		if e.Trial != nil && e.Trial.Option == "broken" && e.Kind != study.EventProgress && e.Kind != study.EventLaunch {
 			told = append(told, e)
 		}
 	}

@@ -47,9 +47,14 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 
 // byRuler measures with the ruler, inside the plugin or here.
 func (r *Runner) byRuler(ctx context.Context, srv *server, t *core.Trial) ([]core.Sample, error) {
-	sink := &collector{report: func(p core.Progress) {
-		r.event(Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total})
-	}}
+	sink := &collector{}
+	sink.report = func(p core.Progress) {
+		e := Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total}
+		if p.Phase == "measure" {
+			e.Tokens, e.Elapsed = sink.answered()
+		}
+		r.event(e)
+	}
 	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
 	err := r.benchmark(ctx, srv, t, observer)
 	seen := observer.Finish(ctx)
@@ -193,6 +198,8 @@ type collector struct {
 
 	mu      sync.Mutex
 	samples []core.Sample
+	tokens  int           // of all answers so far
+	last    time.Duration // the end of the last, on the trial's own clock
 	extra   map[string]core.Value
 }
 
@@ -206,7 +213,18 @@ func (c *collector) Samples(batch []core.Sample) error {
 		return fmt.Errorf("%w: more than %d samples for one trial", core.ErrInvalid, maxSamples)
 	}
 	c.samples = append(c.samples, batch...)
+	for i := range batch {
+		c.tokens += max(0, batch[i].OutputTokens)
+		c.last = max(c.last, batch[i].End)
+	}
 	return nil
+}
+
+// answered are the tokens of the answers so far and the time that they took.
+func (c *collector) answered() (int, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tokens, c.last
 }
 
 func (c *collector) Progress(p core.Progress) { c.report(p) }

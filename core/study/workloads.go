@@ -91,35 +91,40 @@ func (f *File) workloads(n node, defaults loadSpec) {
 		var own loadSpec
 		var params = core.Knobs{}
 		named := core.NamedWorkload{}
-		p.value.mapping(map[string]func(node){
-			"dataset":     func(n node) { w.Dataset = n.text() },
-			"path":        func(n node) { f.dataPaths[p.name], w.Path = n.text(), filepath.Base(n.text()) },
-			"input":       func(n node) { w.InputLen = core.Number(float64(n.count(1))) },
-			"output":      func(n node) { w.OutputLen = core.Number(float64(n.count(1))) },
-			"ignore_eos":  func(n node) { w.IgnoreEOS = core.Bool(n.boolean()) },
-			"endpoint":    func(n node) { w.Endpoint = n.text() },
-			"temperature": func(n node) { params["temperature"] = core.Number(n.number()) },
-			"tool":        func(n node) { named.Tool = n.text() },
-			"goodput":     func(n node) { named.Goodput = readGoodput(n) },
-			"requests":    func(n node) { own.requests = core.Number(float64(n.count(1))) },
-			"duration":    func(n node) { own.duration = core.Number(n.duration().Seconds()) },
-			"seed":        func(n node) { own.seed = core.Number(float64(n.count(0))) },
+		keys := map[string]func(node){
+			"dataset":    func(n node) { w.Dataset = n.text() },
+			"path":       func(n node) { f.dataPaths[p.name], w.Path = n.text(), filepath.Base(n.text()) },
+			"input":      func(n node) { w.InputLen = core.Number(float64(n.count(1))) },
+			"output":     func(n node) { w.OutputLen = core.Number(float64(n.count(1))) },
+			"ignore_eos": func(n node) { w.IgnoreEOS = core.Bool(n.boolean()) },
+			"endpoint":   func(n node) { w.Endpoint = n.text() },
+			"turns":      func(n node) { w.Turns = core.Number(float64(n.count(1))) },
+			"tool":       func(n node) { named.Tool = n.text() },
+			"goodput":    func(n node) { named.Goodput = readGoodput(n) },
+			"requests":   func(n node) { own.requests = core.Number(float64(n.count(1))) },
+			"duration":   func(n node) { own.duration = core.Number(n.duration().Seconds()) },
+			"seed":       func(n node) { own.seed = core.Number(float64(n.count(0))) },
 			"load": func(n node) {
 				l := readLoad(n)
 				own = l.over(own)
 			},
-		})
+		}
+		for _, name := range load.ParamNames() {
+			keys[name] = func(n node) { params[name] = n.value() }
+		}
 		w.Turns = core.Number(1)
+		p.value.mapping(keys)
 		if len(params) > 0 {
 			w.Params = params
 		}
 		f.checkWorkload(p.value, &w)
 		spec := own.over(defaults)
-		if spec.requests.IsMissing() && spec.duration.IsMissing() {
+		if spec.requests.IsMissing() && spec.duration.IsMissing() && w.Dataset != "trace" {
 			p.value.fail("%s: give requests (how many) or duration (how long)", p.value.key)
 		}
 		named.Workload, named.Loads = w, spec.loads()
 		f.checkTool(p.value, named)
+		f.checkAsked(p.value, named)
 		f.Study.Workloads = append(f.Study.Workloads, named)
 	}
 }
@@ -135,26 +140,46 @@ func readGoodput(n node) load.Limits {
 	return limits
 }
 
+const datasets = "sharegpt, random, prefix_repetition, custom, trace or builtin"
+
+// checkAsked holds a workload under each of its loads against what the ruler can ask.
+// Other tools say themselves what they cannot.
+func (f *File) checkAsked(n node, w core.NamedWorkload) {
+	if w.Tool != "" || n.in.err != nil {
+		return
+	}
+	for _, l := range w.Loads {
+		if err := load.Check(w.Workload, l); err != nil {
+			n.fail("%s: %v", n.key, err)
+			return
+		}
+	}
+}
+
 func (f *File) checkWorkload(n node, w *core.Workload) {
 	switch w.Dataset {
 	case "random":
 		if w.InputLen.IsMissing() || w.OutputLen.IsMissing() {
 			n.fail("%s: dataset random needs input and output, in tokens", n.key)
 		}
-		// Random prompts have no natural end; without this the two sides of a
+	case "sharegpt", "custom", "trace":
+		if w.Path == "" {
+			n.fail("%s: dataset %s needs path, the data file", n.key, w.Dataset)
+		}
+	case "prefix_repetition":
+	case "builtin":
+	case "":
+		n.fail("%s: dataset is missing: %s", n.key, datasets)
+	default:
+		n.fail("%s: unknown dataset %q: want %s", n.key, w.Dataset, datasets)
+	}
+	switch w.Dataset {
+	case "random", "prefix_repetition", "trace":
+		// Prompts that are drawn have no natural end; without this the two sides of a
 		// comparison would generate different amounts.
 		if w.IgnoreEOS.IsMissing() {
 			w.IgnoreEOS = core.Bool(true)
 		}
-	case "sharegpt", "custom":
-		if w.Path == "" {
-			n.fail("%s: dataset %s needs path, the data file", n.key, w.Dataset)
-		}
-	case "builtin":
-	case "":
-		n.fail("%s: dataset is missing: sharegpt, random, custom or builtin", n.key)
-	default:
-		n.fail("%s: unknown dataset %q: want sharegpt, random, custom or builtin", n.key, w.Dataset)
 	}
 	if w.Endpoint != "chat" && w.Endpoint != "completions" {
 		n.fail("%s: endpoint %q: want chat or completions", n.key, w.Endpoint)

@@ -71,6 +71,9 @@ func Compare(ctx context.Context, src query.Source, a, b Side, opt CompareOption
 		c.compare(p)
 	}
 	c.out.A, c.out.B = c.sideOf(c.a, pairs, func(p pointPair) loadPoint { return p.a }), c.sideOf(c.b, pairs, func(p pointPair) loadPoint { return p.b })
+	if opt.Along != "" {
+		c.out.Along = alongs(opt.Along, c.out.Metrics)
+	}
 	c.out.Differences = c.differences(pairs)
 	c.warn(pairs)
 	return &c.out, nil
@@ -215,7 +218,7 @@ func (c *comparer) compare(p pointPair) {
 		if p.b.workload != workload {
 			workload += " / " + p.b.workload
 		}
-		c.out.Metrics = append(c.out.Metrics, Compared{Workload: workload, Load: load, Metric: m.Name, Unit: m.Unit, Better: m.Better,
+		c.out.Metrics = append(c.out.Metrics, Compared{Workload: workload, Load: load, At: p.a.along, Metric: m.Name, Unit: m.Unit, Better: m.Better,
 			Comparison: c.judge(m, p, a, b), SeverityA: c.a.severity(p.a.rows, m.Name), SeverityB: c.b.severity(p.b.rows, m.Name)})
 	}
 }

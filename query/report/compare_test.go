@@ -114,6 +114,38 @@ func TestCompareAlong(t *testing.T) {
 	}
 }
 
+// A side that wins at low load and loses at high is said to cross, also over loads at
+// which nothing can be told.
+func TestCompareAlongCrosses(t *testing.T) {
+	m := &memory{}
+	for i, c := range []float64{64, 1, 4, 16, 32} {
+		for side, f := range []float64{1, []float64{0.8, 1.3, 1.2, 1.01, 0.9}[i]} {
+			at := core.Load{Concurrency: core.Number(c)}
+			m.add(core.Trial{Workload: workload("chat"), Load: at,
+				Setup:   setup([]string{"vllm", "sglang"}[side], "", nil),
+				Figures: figures(100, 100, 1000*f*c, 500*f*c, 100/f, 10)})
+		}
+	}
+	c := compare(t, m, `engine == "vllm"`, `engine == "sglang"`, report.CompareOptions{Along: "concurrency", Metrics: []string{"total_tps", "completed", "mean_ttft_ms"}})
+	var got []string
+	for _, a := range c.Along {
+		got = append(got, fmt.Sprintf("%s %t", a, a.Mixed()))
+	}
+	want := []string{
+		"total_tps: better from 1 to 4, cannot tell at 16, worse from 32 to 64; the sides cross between 4 and 32 true",
+		"completed: same from 1 to 64 false",
+		"mean_ttft_ms: better from 1 to 4, cannot tell at 16, worse from 32 to 64; the sides cross between 4 and 32 true",
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if one := compare(t, m, `engine == "vllm"`, `engine == "sglang"`, report.CompareOptions{Metrics: []string{"total_tps"}}); one.Along != nil {
+		t.Errorf("without along: %v", one.Along)
+	}
+}
+
 // repeated is a history of two configurations, 5 trials each, of which the second is as
 // much slower as the factor says.
 func repeated(factor float64) *memory {

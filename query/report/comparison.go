@@ -16,6 +16,7 @@ type Comparison struct {
 	A           ComparedSide `json:"a"`
 	B           ComparedSide `json:"b"`
 	Metrics     []Compared   `json:"metrics"`
+	Along       []Along      `json:"along,omitempty"` // of a comparison along a curve
 	Differences []Difference `json:"differences"`
 	Warnings    []string     `json:"warnings"`
 	History     core.History `json:"history"`
@@ -34,6 +35,7 @@ type ComparedSide struct {
 type Compared struct {
 	Workload string      `json:"workload"`
 	Load     string      `json:"load"`
+	At       core.Value  `json:"at,omitzero"` // the place on the curve, along one
 	Metric   string      `json:"metric"`
 	Unit     string      `json:"unit"`
 	Better   core.Better `json:"better"` // 1 higher, -1 lower, 0 neither

@@ -1,8 +1,0 @@
-package query
-
-// The statistics are tested by themselves.
-var (
-	StudentTails    = studentTails
-	Holm            = holm
-	PooledDeviation = pooledDeviation
-)
