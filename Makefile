@@ -37,7 +37,8 @@ lint: ## formatting and the linters of .golangci.yml
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) run $(GOLANGCI) run ./...
 
-check: vet test ## what CI runs
+check: vet test ## what CI runs, and the protocol's rules where buf can be had
+	@plugins/proto/lint.sh $(BUF) || [ $$? = 69 ]
 
 bench: ## trials stored, seeds imported, a query process beside one that only opens, search strategies on landscapes
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./store ./core/ingest ./core/load ./query
@@ -71,8 +72,8 @@ fuzz: ## every fuzz target for a short while
 generate: ## rewrite the code that comes from plugins/proto/engine.proto
 	$(GO) generate ./plugins/proto
 
-proto-lint: ## lint engine.proto, and refuse what would break the plugins of BASE=origin/main
-	cd plugins/proto && $(GO) run $(BUF) lint && $(GO) run $(BUF) breaking --against '../../.git#ref=$(BASE),subdir=plugins/proto'
+proto-lint: ## lint engine.proto, and refuse what would break the plugins of version 1 and of BASE=origin/main
+	plugins/proto/lint.sh $(BUF) $(BASE)
 
 plugin-conform: ## hold a plugin in any language to the conformance suite: PLUGIN=path
 	$(GO) test ./plugins -count 1 -run '^TestPluginConforms$$' -v -plugin "$(PLUGIN)"

@@ -257,6 +257,14 @@ func TestHostilePlan(t *testing.T) {
 	bad(t, err, "Info", "name")
 	_, err = (&hostile{info: &pb.InfoResponse{Name: "x", Knobs: make([]*pb.KnobInfo, maxKnobInfo+1)}}).client(t).Info(t.Context())
 	bad(t, err, "Info", "knobs")
+	_, err = (&hostile{info: &pb.InfoResponse{Name: "x", Knobs: []*pb.KnobInfo{{Name: "a"}, {Name: "b"}, {Name: "a"}}}}).client(t).Info(t.Context())
+	bad(t, err, "Info", "knobs.name")
+	many := make([]*pb.KnobInfo, maxKnobInfo)
+	for i := range many {
+		many[i] = &pb.KnobInfo{Name: fmt.Sprint("knob", i), Doc: strings.Repeat("d", 1<<10)}
+	}
+	_, err = (&hostile{info: &pb.InfoResponse{Name: "x", Knobs: many}}).client(t).Info(t.Context())
+	bad(t, err, "Info", "message")
 	d, err := (&hostile{diagnosis: &pb.DiagnoseResponse{FailureClass: "oom_everything", Line: strings.Repeat("z", 1<<20)}}).client(t).Diagnose(t.Context(), core.DiagnoseRequest{})
 	if err != nil || d.Class != core.UnknownFailure || len(d.Line) > maxProse {
 		t.Errorf("Diagnose: %v, %q with %d bytes", err, d.Class, len(d.Line))

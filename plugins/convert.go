@@ -140,7 +140,12 @@ func (c *check) info(in *pb.InfoResponse) core.EngineInfo {
 	if !c.count("knobs", len(in.GetKnobs()), maxKnobInfo) {
 		return info
 	}
+	seen := make(map[string]bool, len(in.GetKnobs()))
 	for _, k := range in.GetKnobs() {
+		if seen[k.GetName()] {
+			c.fail("knobs.name", "%q is documented twice", clip(clean(k.GetName()), 80))
+		}
+		seen[k.GetName()] = true
 		info.Knobs = append(info.Knobs, core.KnobInfo{
 			Name: c.required("knobs.name", k.GetName(), maxName), Flag: c.text("knobs.flag", k.GetFlag(), maxName),
 			Type: valueType(k.GetType()), Default: c.value("knobs.default_value", k.GetDefaultValue()), Doc: prose(k.GetDoc()),

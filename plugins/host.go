@@ -201,6 +201,9 @@ func (r *running) connect(ctx context.Context, config *goplugin.ClientConfig, sp
 	if err := exe.unchanged(spec.Path); err != nil {
 		return nil, err
 	}
+	if err := r.proc.ownSocket(); err != nil {
+		return nil, err
+	}
 	if !r.proc.secured() {
 		// A plugin without certificates, in Python say. Its socket lies in a folder
 		// that only this user can enter, so nobody else can answer on it or call it.

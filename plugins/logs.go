@@ -20,6 +20,7 @@ import (
 const (
 	maxLogLine  = 4 << 10 // of a plugin's log, in the host's log
 	maxLogTotal = 8 << 20 // of one plugin; what comes later is counted only
+	lineCost    = 100     // bytes that the host's log spends on a line beside its text
 	maxLogAttrs = 32
 )
 
@@ -85,7 +86,10 @@ func (l *pluginLog) line(line []byte, rest int, stream string) {
 		level = slog.LevelError
 	}
 	l.last = text
-	l.total += len(line)
+	l.total += lineCost + len(text)
+	for _, a := range attrs {
+		l.total += len(a.Key) + len(a.Value.String())
+	}
 	full := l.total > maxLogTotal
 	if full {
 		l.dropped++

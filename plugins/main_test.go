@@ -39,6 +39,9 @@ func play(name string) {
 		plugins.Serve(&enginetest.Fake{Name: engine})
 		return
 	}
+	if playHostile(name) {
+		return
+	}
 	switch name {
 	case "ok":
 		serve()

@@ -258,6 +258,22 @@ func (p *process) secured() bool {
 	return p.hello.tls
 }
 
+// ownSocket refuses a plugin whose socket is something else, a link above all: the
+// host would speak to whatever listens at its other end.
+func (p *process) ownSocket() error {
+	p.mu.Lock()
+	hello := p.hello
+	p.mu.Unlock()
+	if hello.network != "unix" {
+		return nil
+	}
+	stat, err := os.Lstat(hello.address)
+	if err == nil && stat.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("handshake names %q, which is no socket: a plugin must listen there itself", clip(clean(hello.address), 200))
+	}
+	return nil // one that is not there yet is waited for
+}
+
 // Wait implements runner.Runner.
 func (p *process) Wait(context.Context) error {
 	<-p.exited

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -114,6 +115,9 @@ func (a *app) checkEngineAction(ctx context.Context, cmd *cli.Command) error {
 	}
 	defer func() { _ = session.Close(context.WithoutCancel(ctx)) }() // nothing was launched on it
 	found, err := session.Probe(ctx, core.Origin{Venv: cmd.String("venv"), Cmd: cmd.String("cmd"), Image: cmd.String("image"), Version: cmd.String("version")})
+	if errors.Is(err, core.ErrUnimplemented) {
+		return fmt.Errorf("engine %s: %w: its plugin does not look for what is installed (Probe)", cmd.Args().First(), core.ErrUnimplemented)
+	}
 	if err != nil {
 		return fmt.Errorf("engine %s: %w", cmd.Args().First(), err)
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,6 +42,13 @@ func (a *app) newEngineAction(_ context.Context, cmd *cli.Command) error {
 	if p.Dir == "" {
 		p.Dir = "sweepbook-engine-" + p.Name
 	}
+	if p.Lang == "go" && p.Checkout == "" {
+		if p.Checkout = checkoutAround(os.Executable()); p.Checkout != "" {
+			a.say("built against the source of this program in %s; --sweepbook names another", p.Checkout)
+		} else {
+			a.hint("it is built against the published module, once go mod tidy has fetched it; --sweepbook CHECKOUT builds it against a folder with Sweepbook's source")
+		}
+	}
 	files, err := p.Write()
 	if err != nil {
 		return err
@@ -53,4 +62,18 @@ func (a *app) newEngineAction(_ context.Context, cmd *cli.Command) error {
 	}
 	a.hint(p.Dir + "/README.md says how to go on")
 	return nil
+}
+
+// checkoutAround is the folder with Sweepbook's source in which a program was built:
+// its own, or the one above where `make build` put it into bin; "" is none.
+func checkoutAround(program string, err error) string {
+	if err != nil {
+		return ""
+	}
+	for _, dir := range []string{filepath.Dir(program), filepath.Dir(filepath.Dir(program))} {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && strings.HasPrefix(string(text), "module github.com/sweepbook/sweepbook\n") {
+			return dir
+		}
+	}
+	return ""
 }
