@@ -167,6 +167,10 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Accept-Encoding", "identity")
+	// Some servers close a connection after an answer without saying so. net/http then
+	// asks again on a new one, if not a byte of an answer has come, of requests that it
+	// takes for repeatable; the empty list says so and is not sent.
+	req.Header["Idempotency-Key"] = []string{}
 	resp, err := c.http.Do(req)
 	if on != nil {
 		// Building the request and the way through net/http are the client's own time.

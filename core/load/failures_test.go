@@ -1,6 +1,8 @@
 package load_test
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -137,6 +139,48 @@ func TestConnectionRefused(t *testing.T) {
 	}
 	if len(s.samples) != 4 || !told {
 		t.Errorf("%d samples, progress %+v", len(s.samples), s.progress)
+	}
+}
+
+// TestClosedConnections: a server that closes a connection after each answer, unsaid,
+// when the next request is already on its way, fails none; the request is asked again.
+func TestClosedConnections(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	const body = `data: {"choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				r, err := http.ReadRequest(in)
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nKeep-Alive: timeout=5\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				_, _ = in.Peek(1)
+			}()
+		}
+	}()
+	var s sink
+	if err := load.Run(t.Context(), request("http://"+listener.Addr().String(), random(4, 1, "", nil), closed(2, 20)), &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range s.samples {
+		if a.Outcome != core.OutcomeOK || a.Sent > a.First {
+			t.Errorf("%+v", a)
+		}
+	}
+	if len(s.samples) != 20 {
+		t.Errorf("%d samples", len(s.samples))
 	}
 }
 
