@@ -73,7 +73,7 @@ func (p Project) files() ([]file, error) {
 	}
 	scale := ""
 	if p.Lang == "manifest" {
-		scale = ", time_scale: 20" // its toy is the simulator
+		scale = ", time_scale: 4" // its toy is the simulator
 	}
 	fill := strings.NewReplacer("__SCALE__", scale, "__NAME__", p.Name, "__PACKAGE__", "sweepbook_engine_"+strings.ReplaceAll(p.Name, "-", "_"))
 	var files []file
