@@ -22,11 +22,14 @@ help: ## list the targets
 build: ## build bin/sweepbook, one static binary
 	$(GO) build -trimpath -o bin/sweepbook ./cmd/sweepbook
 
+# Tests of whole processes wait more than they work.
+PARALLEL ?= 8
+
 test: ## run every test
-	$(GO) test -timeout 20m ./...
+	$(GO) test -timeout 20m -parallel $(PARALLEL) ./...
 
 race: ## run every test under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 40m ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 40m -parallel $(PARALLEL) ./...
 
 vet: ## vet for every system we build for
 	$(GO) vet ./...

@@ -152,6 +152,7 @@ stages:
 // wide: what goes on is drawn in place, what happened stays above it, each once, and
 // at the end nothing of the drawing is left.
 func TestLiveView(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"study.yaml": liveStudy, "local.yaml": fmt.Sprintf("ports: %d\n", testPorts())} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

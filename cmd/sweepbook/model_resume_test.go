@@ -14,6 +14,7 @@ import (
 // A model goes on after kill -9 as if nothing had been: from what is recorded it comes to
 // the same next choice, whenever it was killed.
 func TestModelAfterKills(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const text = `study: model
 model: {name: Qwen/Qwen3-8B}

@@ -21,6 +21,7 @@ import (
 // runProcesses lists processes of this script: those whose working folder or
 // environment lies in its private folder, and their children.
 func runProcesses(ts *testscript.TestScript) map[int]string {
+	work := ts.Getenv("WORK")
 	out := map[int]string{}
 	parent := map[int]int{}
 	command := map[int]string{}
@@ -38,7 +39,8 @@ func runProcesses(ts *testscript.TestScript) map[int]string {
 		}
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
-		if strings.Contains(string(environ), "HOME="+ts.Getenv("WORK")) || strings.HasPrefix(cwd, ts.Getenv("WORK")) {
+		// A script may bear a name with which that of another begins.
+		if homeIn(string(environ), work) || strings.HasPrefix(cwd+"/", work+"/") {
 			out[pid] = command[pid]
 		}
 	}
@@ -189,4 +191,11 @@ func awaitRunning(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("no process with %q", args[0])
+}
+
+// homeIn tells whether the HOME of an environment is a folder or lies in it.
+func homeIn(environ, dir string) bool {
+	_, home, found := strings.Cut("\x00"+environ, "\x00HOME=")
+	home, _, _ = strings.Cut(home, "\x00")
+	return found && strings.HasPrefix(home+"/", dir+"/")
 }

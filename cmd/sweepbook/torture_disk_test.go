@@ -21,6 +21,7 @@ import (
 // waiting; a disk that fails ends the run; and whatever was acknowledged is there
 // once, nothing measured is lost, and no measurement is made twice.
 func TestRunOnBadDisk(t *testing.T) {
+	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("no strace here (Debian: apt-get install strace)")
