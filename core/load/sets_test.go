@@ -139,7 +139,7 @@ func TestRunTrace(t *testing.T) {
 }
 
 // talk answers with the number of messages that it was asked with.
-func talk(t *testing.T, asked chan<- []map[string]any) string {
+func talk(t *testing.T, asked chan<- []map[string]any) *httptest.Server {
 	t.Helper()
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,14 +154,16 @@ func talk(t *testing.T, asked chan<- []map[string]any) string {
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}))
 	t.Cleanup(server.Close)
-	return server.URL
+	return server
 }
 
 func TestConversations(t *testing.T) {
 	for _, history := range []string{"answer", "reference"} {
 		asked := make(chan []map[string]any, 100)
 		w := core.Workload{Dataset: "builtin", Turns: core.Number(3), OutputLen: core.Number(8), Params: core.Knobs{"history": core.String(history)}}
-		s := run(t, request(talk(t, asked), w, closed(1, 8)))
+		server := talk(t, asked)
+		s := run(t, request(server.URL, w, closed(1, 8)))
+		server.Close() // no handler is at work any more
 		close(asked)
 		if len(s.samples) != 8 {
 			t.Fatalf("%s: %d samples", history, len(s.samples))
