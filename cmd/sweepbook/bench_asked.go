@@ -76,13 +76,10 @@ func namedWorkload(cmd *cli.Command) (asked, error) {
 	}
 	if name == "" {
 		as := asked{workload: core.Workload{Dataset: cmd.String("dataset"), Endpoint: cmd.String("endpoint"), Turns: core.Number(1)}}
-		switch as.workload.Dataset {
-		case "random":
+		if load.Drawn(as.workload.Dataset) {
 			as.workload.IgnoreEOS = core.Bool(true)
-		case "prefix_repetition", "trace": // drawn, too, so that no answer has an end of its own
-			as.workload.IgnoreEOS = core.Bool(true)
-			as.workload.Name = as.workload.Dataset
-		default:
+		}
+		if as.workload.Dataset != "random" { // whose lengths say more than its name
 			as.workload.Name = as.workload.Dataset
 		}
 		as.loads = []core.Load{{Concurrency: core.Unlimited(), RequestRate: core.Unlimited(), NumPrompts: core.Number(float64(cmd.Int("requests")))}}

@@ -103,6 +103,23 @@ func (a *app) selectTrials(ctx context.Context, db *store.DB, columns, condition
 	return query.Run(ctx, db, "show "+columns+" where "+condition, query.Options{Now: a.now()})
 }
 
+// selectIDs names the trials that meet a condition.
+func (a *app) selectIDs(ctx context.Context, db *store.DB, condition string) ([]core.ID, error) {
+	answer, err := a.selectTrials(ctx, db, "id", condition)
+	if err != nil {
+		return nil, err
+	}
+	var ids []core.ID
+	for _, row := range answer.Rows {
+		id, err := core.ParseID(row[0].Text)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
 func (a *app) assert(ctx context.Context, db *store.DB, sets []core.Assertion, what string) error {
 	if len(sets) == 0 {
 		a.fail(errors.New(what + ": no trial meets the condition"))
@@ -136,16 +153,12 @@ func (a *app) textAssertion(verb, usage, argument string) *cli.Command {
 				return err
 			}
 			defer db.Close()
-			answer, err := a.selectTrials(ctx, db, "id", condition)
+			ids, err := a.selectIDs(ctx, db, condition)
 			if err != nil {
 				return err
 			}
 			var sets []core.Assertion
-			for _, row := range answer.Rows {
-				id, err := core.ParseID(row[0].Text)
-				if err != nil {
-					return err
-				}
+			for _, id := range ids {
 				sets = append(sets, core.Assertion{Trial: id, Verb: verb, New: core.OptionalText(text), When: a.now().UTC(), Why: "where " + condition})
 			}
 			return a.assert(ctx, db, sets, verb)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/urfave/cli/v3"
-
-	"github.com/sweepbook/sweepbook/core"
 )
 
 // The commands of this file make a history smaller. Neither takes a figure away.
@@ -34,17 +32,9 @@ func (a *app) dbPruneCommand() *cli.Command {
 				return err
 			}
 			defer db.Close()
-			answer, err := a.selectTrials(ctx, db, "id", condition)
+			ids, err := a.selectIDs(ctx, db, condition)
 			if err != nil {
 				return err
-			}
-			var ids []core.ID
-			for _, row := range answer.Rows {
-				id, err := core.ParseID(row[0].Text)
-				if err != nil {
-					return err
-				}
-				ids = append(ids, id)
 			}
 			if len(ids) == 0 {
 				a.fail(errors.New("db prune: no trial meets the condition"))

@@ -24,20 +24,16 @@ func (a *app) attach(ctx context.Context, db *store.DB, evaluations []ingest.Qua
 			}
 			condition = "checkpoint == " + strconv.Quote(q.Model)
 		}
-		answer, err := a.selectTrials(ctx, db, "id", condition)
+		ids, err := a.selectIDs(ctx, db, condition)
 		if err != nil {
 			return attached, err
 		}
-		if len(answer.Rows) == 0 {
+		if len(ids) == 0 {
 			a.warn("%s: no trial where %s", q.File, condition)
 			continue
 		}
 		var sets []core.Assertion
-		for _, row := range answer.Rows {
-			id, err := core.ParseID(row[0].Text)
-			if err != nil {
-				return attached, err
-			}
+		for _, id := range ids {
 			for name, v := range q.Values() {
 				sets = append(sets, core.Assertion{Trial: id, Verb: "set", Field: "quality." + name, New: v, When: a.now().UTC(), Why: "import " + q.File})
 			}
@@ -45,7 +41,7 @@ func (a *app) attach(ctx context.Context, db *store.DB, evaluations []ingest.Qua
 		if _, err := db.Set(ctx, sets); err != nil {
 			return attached, fmt.Errorf("attach %s: %w", q.File, err)
 		}
-		attached += len(answer.Rows)
+		attached += len(ids)
 	}
 	return attached, nil
 }

@@ -65,6 +65,13 @@ const (
 	traceSet    = "trace"
 )
 
+// Drawn reports whether the prompts of a data set are drawn rather than read. They
+// have no natural end: unless answers are made to reach their lengths, the two sides of
+// a comparison would generate different amounts.
+func Drawn(dataset string) bool {
+	return dataset == randomSet || dataset == prefixSet || dataset == traceSet
+}
+
 // NewPrompts makes the prompts of a workload under the load's seed, with lengths
 // by estimate. path is the data file on this machine, for the data sets that have
 // one ("sharegpt", "custom", "trace"). Errors name the workload's field, or the

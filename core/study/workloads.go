@@ -173,13 +173,8 @@ func (f *File) checkWorkload(n node, w *core.Workload) {
 	default:
 		n.fail("%s: unknown dataset %q: want %s", n.key, w.Dataset, datasets)
 	}
-	switch w.Dataset {
-	case "random", "prefix_repetition", "trace":
-		// Prompts that are drawn have no natural end; without this the two sides of a
-		// comparison would generate different amounts.
-		if w.IgnoreEOS.IsMissing() {
-			w.IgnoreEOS = core.Bool(true)
-		}
+	if load.Drawn(w.Dataset) && w.IgnoreEOS.IsMissing() {
+		w.IgnoreEOS = core.Bool(true)
 	}
 	if w.Endpoint != "chat" && w.Endpoint != "completions" {
 		n.fail("%s: endpoint %q: want chat or completions", n.key, w.Endpoint)
