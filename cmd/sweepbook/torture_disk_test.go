@@ -49,7 +49,7 @@ func TestRunOnBadDisk(t *testing.T) {
 		name := strings.ReplaceAll(c.name, " ", "-")
 		k.write(name+".yaml", strings.Replace(fmt.Sprintf(tortureStudy+secondStage, name, engine, engine, engine), "requests: 4", "requests: 60", 1))
 		r := k.start("run", name+".yaml")
-		k.await(r, "ready after")
+		k.awaitTrial(r, name)
 		db := filepath.Join(k.dir, "history.db")
 		fault := exec.Command(strace, "-f", "-qq", "-o", "/dev/null", "-p", strconv.Itoa(r.cmd.Process.Pid), "-P", db, "-P", db+"-wal",
 			"-e", "trace="+c.call, "-e", "inject="+c.call+":"+c.inject)
@@ -105,6 +105,22 @@ const (
 	mended                // the disk is well again
 	interrupted           // somebody has enough
 )
+
+// awaitTrial waits until the history says that a trial is being measured, so that
+// what the fault strikes next is the record of its result.
+func (k *torturer) awaitTrial(r *running, study string) {
+	k.t.Helper()
+	question := fmt.Sprintf("show number where study == %q and status == \"running\"", study)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if out, err := k.command("-o", "csv", "query", question).Output(); err == nil && strings.Contains(string(out), "\n") {
+			return
+		}
+		if ended(r.cmd.Process.Pid) || time.Now().After(deadline) {
+			k.t.Errorf("no trial of %s begins", study)
+			return
+		}
+	}
+}
 
 // await waits until a run has said something.
 func (k *torturer) await(r *running, what string) {
