@@ -63,11 +63,14 @@ type RunRules struct {
 	ReadyTimeout   time.Duration `json:"ready_timeout"`
 	TrialTimeout   time.Duration `json:"trial_timeout"`
 	Repeats        int           `json:"repeats"`
-	GPUHours       float64       `json:"gpu_hours,omitempty"`    // budget; 0 is none
-	Trials         int           `json:"trials,omitempty"`       // budget of measured trials; 0 is none
-	Retries        int           `json:"retries"`                // further attempts after an infrastructure failure
-	StopTimeout    time.Duration `json:"stop_timeout,omitempty"` // between TERM and KILL of a server; 0 is 30 s
-	GPU            GPURules      `json:"gpu,omitzero"`
+	GPUHours       float64       `json:"gpu_hours,omitempty"` // budget; 0 is none
+	Trials         int           `json:"trials,omitempty"`    // budget of measured trials; 0 is none
+	// Parallel is how many launches may be in progress at once, each on GPUs of its own;
+	// 0 and 1 are one.
+	Parallel    int           `json:"parallel,omitempty"`
+	Retries     int           `json:"retries"`                // further attempts after an infrastructure failure
+	StopTimeout time.Duration `json:"stop_timeout,omitempty"` // between TERM and KILL of a server; 0 is 30 s
+	GPU         GPURules      `json:"gpu,omitzero"`
 	// Reuse takes over what other studies measured on an equal setup, no longer ago than
 	// MaxAge.
 	Reuse  bool          `json:"reuse,omitempty"`

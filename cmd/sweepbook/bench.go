@@ -70,7 +70,7 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: &runTeller{teller: ui}}
+	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: &runTeller{teller: ui, moved: map[int]moved{}}}
 	defer b.ui.end()
 	if !cmd.Bool("no-record") {
 		db, err := a.openWrite(ctx, cmd)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -36,6 +37,7 @@ func (a *app) gpuGuard(file *study.File) (*gpu.Guard, error) {
 	g := &gpu.Guard{
 		Locks: gpu.Locks{Dir: a.lockDir()}, Quarantine: quarantine, Study: file.Study.Name, Wanted: file.Local.GPUs, FirstPort: file.Local.PortBase,
 		MaxUsedMiB: gpu.DefaultMaxUsedMiB, Neighbours: rules.Neighbours, LookupEnv: os.LookupEnv, Now: a.now, Marked: markedProcesses,
+		Parallel: file.Study.Run.Parallel, PerLaunch: file.Study.Hardware.GPUs,
 	}
 	if rules.MaxUsedMiB.Kind == core.KindNumber {
 		g.MaxUsedMiB = rules.MaxUsedMiB.Num
@@ -63,13 +65,17 @@ func markedProcesses(launch core.ID) ([]string, error) {
 func reserver(g *gpu.Guard) func(context.Context, core.ID, core.Config) (*study.Reserved, error) {
 	return func(ctx context.Context, launch core.ID, config core.Config) (*study.Reserved, error) {
 		visible, set := config.Env["CUDA_VISIBLE_DEVICES"]
+		if set && g.Parallel > 1 {
+			return nil, errors.New("run.parallel: a configuration names its GPUs by env.CUDA_VISIBLE_DEVICES, so that no two can be launched at once; leave out one of them")
+		}
 		r, err := g.Reserve(ctx, visible, set)
 		if err != nil {
 			return nil, err
 		}
 		out := &study.Reserved{Names: r.Names, Ports: r.Ports, Marks: map[string]core.Value{},
-			Beside: func() []string { return g.Locks.Others(os.Getpid()) },
-			Prove:  func(ctx context.Context, port int) error { return g.Prove(ctx, launch, port, r) }}
+			Release: func() { g.Release(r) },
+			Beside:  func() []string { return g.Locks.Others(os.Getpid()) },
+			Prove:   func(ctx context.Context, port int) error { return g.Prove(ctx, launch, port, r) }}
 		for _, d := range r.Devices {
 			if d.Index >= 0 {
 				out.UUIDs = append(out.UUIDs, d.UUID)

@@ -104,6 +104,9 @@ func (a *app) outline(cmd *cli.Command, o *study.Outline, secrets []string) erro
 		fmt.Fprintln(a.stdout, text)
 	}
 	fmt.Fprintf(a.stdout, "at most %d launches, %d trials, about %.1f GPU hours (%s)\n", o.AtMost, o.Trials, o.GPUHours, o.Assumed)
+	if n := o.Parallel; n > 1 {
+		fmt.Fprintf(a.stdout, "at most %d launches at once; baseline and verification alone\n", n)
+	}
 	if o.Budget != "" {
 		fmt.Fprintln(a.stdout, o.Budget)
 	}

@@ -31,8 +31,12 @@ type runTeller struct {
 	counting sync.Mutex
 	left     progress.Left
 	best     *progress.Best
-	text     string // of the progress that was told last
-	told     time.Time
+	moved    map[int]moved // the progress that was told last, by lane
+}
+
+type moved struct {
+	told  time.Time
+	phase string
 }
 
 // tell gives one event on.
@@ -74,16 +78,16 @@ func (t *runTeller) event(e study.Event) {
 		t.tell(progress.Event{Event: progress.KindStage, Stage: e.Text})
 		t.tellLeft(0, 0)
 	case study.EventLaunch:
-		out := progress.Event{Event: progress.KindLaunch, Config: e.Text, Trials: e.Total}
+		out := progress.Event{Event: progress.KindLaunch, Lane: e.Lane, Config: e.Text, Trials: e.Total}
 		if trial != nil {
 			out.Stage, out.Option = trial.Stage, trial.Option
 		}
 		t.tell(out)
 	case study.EventReady:
 		s := e.Elapsed.Seconds()
-		t.tell(progress.Event{Event: progress.KindReady, Ready: &s})
+		t.tell(progress.Event{Event: progress.KindReady, Lane: e.Lane, Ready: &s})
 	case study.EventFailed:
-		t.tell(progress.Event{Event: progress.KindFailed, Trial: trial, Trials: e.Total})
+		t.tell(progress.Event{Event: progress.KindFailed, Lane: e.Lane, Trial: trial, Trials: e.Total})
 		if e.Trial.Status == core.StatusFailed { // else it was ended by a person, and is still to be measured
 			t.tellLeft(e.Total, e.Total)
 		}
@@ -92,7 +96,7 @@ func (t *runTeller) event(e study.Event) {
 		t.known(max(1, e.Total))
 		t.tellBest(e.Trial)
 	case study.EventTrial:
-		out := progress.Event{Event: progress.KindTrial, Trial: trial}
+		out := progress.Event{Event: progress.KindTrial, Lane: e.Lane, Trial: trial}
 		if e.Elapsed > 0 {
 			s := e.Elapsed.Seconds()
 			out.Elapsed = &s
@@ -108,7 +112,7 @@ func (t *runTeller) event(e study.Event) {
 		}
 	case study.EventStopped:
 		s := e.Elapsed.Seconds()
-		t.tell(progress.Event{Event: progress.KindStopped, Elapsed: &s})
+		t.tell(progress.Event{Event: progress.KindStopped, Lane: e.Lane, Elapsed: &s})
 	case study.EventDecision:
 		t.tell(progress.Event{Event: progress.KindDecision, Text: e.Text})
 	case study.EventWarning:
@@ -124,15 +128,16 @@ func (t *runTeller) moves(e study.Event) {
 	phase, text, _ := strings.Cut(strings.TrimSpace(e.Text), " ")
 	now := t.app.now()
 	t.counting.Lock()
-	recent := now.Sub(t.told) < redraw && phase == t.text
+	last := t.moved[e.Lane]
+	recent := now.Sub(last.told) < redraw && phase == last.phase
 	if !recent {
-		t.told, t.text = now, phase
+		t.moved[e.Lane] = moved{now, phase}
 	}
 	t.counting.Unlock()
 	if recent {
 		return
 	}
-	out := progress.Event{Event: progress.KindProgress, Phase: strings.TrimSuffix(phase, ":"), Text: oneLine(text), Done: e.Done, Total: e.Total}
+	out := progress.Event{Event: progress.KindProgress, Lane: e.Lane, Phase: strings.TrimSuffix(phase, ":"), Text: oneLine(text), Done: e.Done, Total: e.Total}
 	if e.Elapsed > 0 {
 		s := e.Elapsed.Seconds()
 		rate := float64(e.Tokens) / s

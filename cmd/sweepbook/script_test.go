@@ -82,9 +82,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "shared" {
+			switch cond {
+			case "shared":
 				_, err := os.Stat(filepath.Join(filepath.Dir(root), "shared", "seeds"))
 				return err == nil, nil
+			case "race":
+				return underRace, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -109,7 +112,7 @@ var portBlocks atomic.Int64
 // testPorts is the first port of a block for one test of this process, which tests of
 // other processes are unlikely to use.
 func testPorts() int {
-	const first, block, blocks = 25000, 100, 70
+	const first, block, blocks = 10000, 100, 109 // below those that runs take by themselves
 	return first + block*((7*os.Getpid()+int(portBlocks.Add(1)))%blocks)
 }
 

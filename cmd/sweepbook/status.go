@@ -141,7 +141,12 @@ func (a *app) statusOf(ctx context.Context, db *store.DB, path, name string, s p
 		seconds = core.Number(math.Round(s.TimeLeft(a.now()).Seconds()))
 	}
 	at := s.Stage
-	if s.Phase != "" {
+	switch {
+	case len(s.Lanes) > 1:
+		at += fmt.Sprintf(": %d launches", len(s.Lanes))
+	case len(s.Lanes) == 1:
+		at += ": " + s.Lanes[0].Phase
+	case s.Phase != "":
 		at += ": " + s.Phase
 	}
 	best, trial, objective, err := a.bestOf(ctx, db, name)

@@ -20,7 +20,7 @@ func (a *app) tellerOf(ctx context.Context, db *store.DB, file *study.File, j ju
 	if err != nil {
 		return nil, err
 	}
-	t := &runTeller{teller: ui, forecast: study.NewForecast(s, durations), goal: s.Objective, redact: redact}
+	t := &runTeller{teller: ui, forecast: study.NewForecast(s, durations), goal: s.Objective, redact: redact, moved: map[int]moved{}}
 	// What the objective says itself of groups and ties leaves no order to tell.
 	if ranking, err := j.Rank(ctx, s.Objective, nil); err == nil {
 		t.value = func(trial *core.Trial) (float64, bool, bool) {

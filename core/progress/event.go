@@ -40,6 +40,9 @@ type Event struct {
 	At    time.Time `json:"at,omitzero"`
 	Text  string    `json:"text,omitempty"` // for people
 
+	// Lane tells launches apart that are in progress at once, from 1 on; 0 is the only one.
+	Lane int `json:"lane,omitempty"` // launch, ready, progress, trial, failed, stopped
+
 	Format int      `json:"format,omitempty"` // start
 	Study  string   `json:"study,omitempty"`  // start
 	Owner  *Owner   `json:"owner,omitempty"`  // start

@@ -31,7 +31,7 @@ func Follow(ctx context.Context, files Files, alive func() bool, take func(Event
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var rest []byte
-	var shown State
+	shown := map[int]Doing{}
 	for {
 		living := alive() // before the look: what was written before the end is seen
 		more, err := io.ReadAll(f)
@@ -59,10 +59,14 @@ func Follow(ctx context.Context, files Files, alive func() bool, take func(Event
 		}
 		now, err := ReadState(files)
 		switch {
-		case err == nil && !same(now, shown):
-			shown = now
-			take(Event{Event: KindProgress, At: now.Heartbeat, Phase: now.Phase, Text: now.Message, Done: now.Done, Total: now.Total, Rate: now.Rate})
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		case err == nil:
+			for _, d := range append([]Doing{now.Doing}, now.Lanes...) {
+				if !same(d, shown[d.Lane]) {
+					shown[d.Lane] = d
+					take(Event{Event: KindProgress, Lane: d.Lane, At: now.Heartbeat, Phase: d.Phase, Text: d.Message, Done: d.Done, Total: d.Total, Rate: d.Rate})
+				}
+			}
+		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		select {
@@ -73,6 +77,6 @@ func Follow(ctx context.Context, files Files, alive func() bool, take func(Event
 	}
 }
 
-func same(a, b State) bool {
+func same(a, b Doing) bool {
 	return a.Phase == b.Phase && a.Message == b.Message && a.Done == b.Done && a.Total == b.Total && a.Since.Equal(b.Since)
 }

@@ -19,8 +19,12 @@ func Frame(s State, now time.Time, columns int) []string {
 	if s.Config != "" {
 		lines = append(lines, fit("  launch  "+s.Config, width))
 	}
-	if text := doing(s, now, width); text != "" {
+	if text := doing(s.Doing, now, width); text != "" {
 		lines = append(lines, fit("  "+text, width))
+	}
+	for _, l := range s.Lanes {
+		// A line each: what sets it apart stands at the end of a configuration.
+		lines = append(lines, fit(fmt.Sprintf("  [%d] %s  %s", l.Lane, doing(l, now, 0), l.Config), width))
 	}
 	if b := s.Best; b != nil {
 		lines = append(lines, fit(fmt.Sprintf("  best    %s  %s, trial %d", bestText(*b), b.Option, b.Number), width))
@@ -68,7 +72,7 @@ func (s State) TimeLeft(now time.Time) time.Duration {
 const bar = 20
 
 // doing is what is going on.
-func doing(s State, now time.Time, width int) string {
+func doing(s Doing, now time.Time, width int) string {
 	if s.Phase == "" {
 		return ""
 	}

@@ -93,3 +93,40 @@ func TestAbout(t *testing.T) {
 		}
 	}
 }
+
+// Several launches at once have a line each; what comes late of one that has ended is
+// about nothing.
+func TestLanes(t *testing.T) {
+	rate := 500.0
+	var s progress.State
+	for _, e := range []progress.Event{
+		{Event: progress.KindStart, Study: "packed"},
+		{Event: progress.KindStage, Stage: "next"},
+		{Event: progress.KindLaunch, Lane: 2, Config: "vllm b"},
+		{Event: progress.KindLaunch, Lane: 1, Config: "vllm a"},
+		{Event: progress.KindLaunch, Lane: 3, Config: "vllm c"},
+		{Event: progress.KindReady, Lane: 1},
+		{Event: progress.KindProgress, Lane: 1, Phase: "measure", Done: 5, Total: 10, Rate: &rate},
+		{Event: progress.KindStopped, Lane: 3},
+		{Event: progress.KindProgress, Lane: 3, Phase: "measure", Done: 1, Total: 2},
+	} {
+		e.At = t0
+		s.Take(e)
+	}
+	want := []string{"packed, next: 0 measured", "  [1] measure [##########----------] 5/10  500 tok/s  vllm a", "  [2] launch  vllm b"}
+	if diff := cmp.Diff(want, progress.Frame(s, t0, 100)); diff != "" {
+		t.Error(diff)
+	}
+	s.Take(progress.Event{Event: progress.KindStage, Stage: "verification", At: t0})
+	if len(s.Lanes) != 0 {
+		t.Errorf("after the stage: %+v", s.Lanes)
+	}
+}
+
+func TestLineNamesItsLane(t *testing.T) {
+	took := 1.5
+	e := progress.Event{Event: progress.KindReady, Lane: 2, Ready: &took}
+	if got := progress.Line(e); got != "  [2] ready after 1.5s" {
+		t.Errorf("got %q", got)
+	}
+}

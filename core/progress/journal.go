@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,7 +83,7 @@ func (j *Journal) State() State {
 }
 
 func (s State) clone() State {
-	s.Failures = append([]Fail(nil), s.Failures...)
+	s.Failures, s.Lanes = slices.Clone(s.Failures), slices.Clone(s.Lanes)
 	return s
 }
 

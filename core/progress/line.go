@@ -11,6 +11,14 @@ import (
 // Line says an event in one line for people; "" for what is not worth one. Warnings
 // and notes are said by who hears of them first.
 func Line(e Event) string {
+	text := line(e)
+	if e.Lane > 0 && text != "" {
+		return fmt.Sprintf("  [%d] %s", e.Lane, strings.TrimLeft(text, " "))
+	}
+	return text
+}
+
+func line(e Event) string {
 	switch e.Event {
 	case KindStart:
 		return startText(e)

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -14,15 +15,11 @@ type State struct {
 	Started   time.Time `json:"started"`
 	Heartbeat time.Time `json:"heartbeat"` // when this was written
 
-	Stage  string `json:"stage,omitempty"`
-	Config string `json:"config,omitempty"` // of the launch in progress
-
-	Phase   string    `json:"phase,omitempty"`
-	Since   time.Time `json:"since,omitzero"` // when the phase began
-	Message string    `json:"message,omitempty"`
-	Done    int       `json:"done,omitempty"` // requests of the trial in progress
-	Total   int       `json:"total,omitempty"`
-	Rate    *float64  `json:"output_tps,omitempty"`
+	Stage string `json:"stage,omitempty"`
+	Doing
+	// Lanes are the launches in progress where a study makes several at once; Doing is
+	// empty meanwhile.
+	Lanes []Doing `json:"lanes,omitempty"`
 
 	Left     Left   `json:"left"`
 	Best     *Best  `json:"best,omitempty"`
@@ -30,6 +27,19 @@ type State struct {
 	// Ending says that a person asked the run to end.
 	Ending bool `json:"ending,omitempty"`
 	End    *End `json:"end,omitempty"`
+}
+
+// Doing is a launch in progress and what is going on with it.
+type Doing struct {
+	Lane   int    `json:"lane,omitempty"`   // from 1 on
+	Config string `json:"config,omitempty"` // in one line
+
+	Phase   string    `json:"phase,omitempty"`
+	Since   time.Time `json:"since,omitzero"` // when the phase began
+	Message string    `json:"message,omitempty"`
+	Done    int       `json:"done,omitempty"` // requests of the trial in progress
+	Total   int       `json:"total,omitempty"`
+	Rate    *float64  `json:"output_tps,omitempty"`
 }
 
 // Fail is something that failed and why.
@@ -45,6 +55,7 @@ const keptFailures = 3
 // Take lays one event over the state.
 func (s *State) Take(e Event) {
 	s.Heartbeat = e.At
+	d := s.doing(e)
 	switch e.Event {
 	case KindStart:
 		*s = State{Format: Format, Study: e.Study, Started: e.At, Heartbeat: e.At}
@@ -52,20 +63,21 @@ func (s *State) Take(e Event) {
 			s.Owner = *e.Owner
 		}
 	case KindStage:
-		s.Stage, s.Config = e.Stage, ""
+		s.Stage, s.Config, s.Lanes = e.Stage, "", nil
 		s.phase(Event{At: e.At})
 	case KindLaunch:
-		s.Config = e.Config
-		s.phase(Event{At: e.At, Phase: "launch"})
+		d.Config = e.Config
+		d.phase(Event{At: e.At, Phase: "launch"})
 	case KindReady:
-		s.phase(Event{At: e.At, Phase: "ready"})
+		d.phase(Event{At: e.At, Phase: "ready"})
 	case KindProgress:
-		s.phase(e)
+		d.phase(e)
 	case KindStopped:
-		s.Config = ""
-		s.phase(Event{At: e.At})
+		d.Config = ""
+		d.phase(Event{At: e.At})
+		s.Lanes = slices.DeleteFunc(s.Lanes, func(l Doing) bool { return l.Lane == e.Lane })
 	case KindTrial, KindFailed:
-		s.phase(Event{At: e.At})
+		d.phase(Event{At: e.At})
 		if t := e.Trial; t != nil && t.Status == core.StatusFailed {
 			s.Failures = append(s.Failures, Fail{What: t.Option + " " + t.Workload + " " + t.Load, Class: string(t.Failure), Reason: t.FailureText})
 			s.Failures = s.Failures[max(0, len(s.Failures)-keptFailures):]
@@ -75,7 +87,7 @@ func (s *State) Take(e Event) {
 	case KindEnding:
 		s.Ending = true
 	case KindEnd:
-		s.End, s.Config = e.End, ""
+		s.End, s.Config, s.Lanes = e.End, "", nil
 		s.phase(Event{At: e.At})
 	}
 	if e.Left != nil {
@@ -83,9 +95,28 @@ func (s *State) Take(e Event) {
 	}
 }
 
-func (s *State) phase(e Event) {
-	if e.Phase != s.Phase || e.Phase == "" {
-		s.Since = e.At
+// doing is what an event is about: the one launch, or the one of its lane, which a
+// launch begins. What comes late of a lane that has ended is about nothing.
+func (s *State) doing(e Event) *Doing {
+	if e.Lane == 0 {
+		return &s.Doing
 	}
-	s.Phase, s.Message, s.Done, s.Total, s.Rate = e.Phase, e.Text, e.Done, e.Total, e.Rate
+	i := slices.IndexFunc(s.Lanes, func(l Doing) bool { return l.Lane >= e.Lane })
+	switch {
+	case i >= 0 && s.Lanes[i].Lane == e.Lane:
+		return &s.Lanes[i]
+	case e.Event != KindLaunch:
+		return &Doing{}
+	case i < 0:
+		i = len(s.Lanes)
+	}
+	s.Lanes = slices.Insert(slices.Clone(s.Lanes), i, Doing{Lane: e.Lane})
+	return &s.Lanes[i]
+}
+
+func (d *Doing) phase(e Event) {
+	if e.Phase != d.Phase || e.Phase == "" {
+		d.Since = e.At
+	}
+	d.Phase, d.Message, d.Done, d.Total, d.Rate = e.Phase, e.Text, e.Done, e.Total, e.Rate
 }

@@ -18,6 +18,8 @@ const confirmation = "confirmation"
 // finished search by what is recorded, so that calling it again takes up what is
 // missing of the n.
 func (r *Runner) Confirm(ctx context.Context, n int) (Result, error) {
+	r.thinking.Lock()
+	defer r.thinking.Unlock()
 	s := &r.File.Study
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err

@@ -191,6 +191,7 @@ func (f *File) complete(root node) {
 		}
 	}
 	f.completeSearch(root)
+	f.checkParallel(root)
 	for _, name := range s.Verify.Workloads {
 		if name != "all" && workload(s, name) == nil {
 			root.in.fail(f.places["verify.workloads"], "verify.workloads: no workload is named %q%s", name, didYouMean(name, workloadNames(s)))

@@ -14,8 +14,8 @@ import (
 type Forecast struct {
 	study  *core.Study
 	stages []*ahead
-	at     int  // index of the stage in progress
-	ready  bool // a server is: its load lies behind
+	at     int          // index of the stage in progress
+	ready  map[int]bool // the lanes in which a server is: its load lies behind
 	took   Durations
 	seen   map[string]mean // of this run, by workload; "" is a launch becoming ready
 	spent  time.Duration   // GPU time of all runs
@@ -47,7 +47,7 @@ type Remaining struct {
 // NewForecast lists what a study could need, with the durations that its history
 // knows.
 func NewForecast(s *core.Study, d Durations) *Forecast {
-	f := &Forecast{study: s, took: d, seen: map[string]mean{}}
+	f := &Forecast{study: s, took: d, seen: map[string]mean{}, ready: map[int]bool{}}
 	for _, p := range possible(s) {
 		f.add(p.Stage, max(1, p.Times), []core.NamedWorkload{*workload(s, s.DecideOn)})
 	}
@@ -78,7 +78,7 @@ func (f *Forecast) Take(e Event) {
 	}
 	switch e.Kind {
 	case EventStage:
-		f.ready = false
+		clear(f.ready)
 		// The stages before it are through, whatever they left out.
 		f.at = slices.IndexFunc(f.stages, func(a *ahead) bool { return a.name == e.Text })
 		if f.at < 0 { // one that nobody foresaw
@@ -90,9 +90,9 @@ func (f *Forecast) Take(e Event) {
 			}
 		}
 	case EventLaunch:
-		f.ready = false
+		delete(f.ready, e.Lane)
 	case EventReady:
-		f.ready = true
+		f.ready[e.Lane] = true
 		f.learn("", e.Elapsed)
 	case EventTrial:
 		if e.Trial.Status == core.StatusAborted {
@@ -176,36 +176,51 @@ func (f *Forecast) Assumed() string {
 // Left is what may still come.
 func (f *Forecast) Left() Remaining {
 	var r Remaining
+	var work time.Duration // of all lanes
 	for i := f.at; i < len(f.stages); i++ {
 		a := f.stages[i]
 		trials := 0
+		var took time.Duration
 		for name, n := range a.trials {
 			trials += n
-			r.Time += time.Duration(n) * f.duration(name)
+			took += time.Duration(n) * f.duration(name)
 		}
 		if trials > 0 {
 			launches := (a.launches*trials + a.planned - 1) / a.planned
-			if i == f.at && f.ready {
-				launches--
+			lanes := f.lanes(a.name, launches)
+			if i == f.at {
+				launches -= min(launches, len(f.ready))
 			}
 			r.Trials += trials
 			r.Launches += launches
-			r.Time += time.Duration(launches) * f.duration("")
+			took += time.Duration(launches) * f.duration("")
+			work += took
+			r.Time += took / time.Duration(lanes)
 		}
 	}
 	gpus := time.Duration(max(1, f.study.Hardware.GPUs))
 	if limit := f.study.Run.Trials; limit > 0 && r.Trials > limit-f.ended {
 		share := float64(max(0, limit-f.ended)) / float64(r.Trials)
 		r.Trials, r.Budget = max(0, limit-f.ended), true
-		r.Time = time.Duration(share * float64(r.Time))
+		r.Time, work = time.Duration(share*float64(r.Time)), time.Duration(share*float64(work))
 	}
 	if f.study.Run.GPUHours > 0 {
-		if left := time.Duration(f.study.Run.GPUHours*float64(time.Hour)) - f.spent; r.Time*gpus > left {
-			r.Time, r.Budget = max(0, left)/gpus, true
+		if left := max(0, time.Duration(f.study.Run.GPUHours*float64(time.Hour))-f.spent); work*gpus > left {
+			share := float64(left) / float64(work*gpus)
+			r.Time, work, r.Budget = time.Duration(share*float64(r.Time)), left/gpus, true
 		}
 	}
-	r.GPUHours = (r.Time * gpus).Hours()
+	r.GPUHours = (work * gpus).Hours()
 	return r
+}
+
+// lanes is how many of the launches that a stage still needs are made at once.
+func (f *Forecast) lanes(stage string, launches int) int {
+	switch stage {
+	case "baseline", "verification", inFullStage, confirmation:
+		return 1
+	}
+	return max(1, min(f.study.Run.Parallel, launches))
 }
 
 // Settle takes off what earlier runs have settled, for an estimate before the first

@@ -28,6 +28,8 @@ type Reserved struct {
 	// Prove shows that nothing of the launch is left after its server was ended on a
 	// port; 0 leaves out the port. Where it cannot, the next Reserve refuses.
 	Prove func(ctx context.Context, port int) error
+	// Release gives the GPUs back to further launches of this run; nil keeps nothing.
+	Release func()
 }
 
 // proofMargin is how much longer than its memory a proof may take.
@@ -35,11 +37,12 @@ const proofMargin = time.Minute
 
 // reserve asks the machine for the GPUs of a launch. A simulator needs none.
 func (r *Runner) reserve(ctx context.Context, srv *server, c candidate, trials []*core.Trial) error {
-	r.watched = nil
 	if r.Reserve == nil || srv.launch.Setup.Simulated {
 		return nil
 	}
-	reserved, err := r.Reserve(ctx, srv.launch.ID, c.config)
+	var reserved *Reserved
+	var err error
+	r.away(func() { reserved, err = r.Reserve(ctx, srv.launch.ID, c.config) })
 	if err != nil {
 		var refused *core.LaunchError
 		if errors.As(err, &refused) {
@@ -48,7 +51,7 @@ func (r *Runner) reserve(ctx context.Context, srv *server, c candidate, trials [
 		}
 		return err
 	}
-	srv.reserved, r.watched = *reserved, reserved.UUIDs
+	srv.reserved = *reserved
 	if reserved.Driver != "" {
 		srv.launch.Setup.Driver = reserved.Driver
 		for _, t := range trials {
@@ -105,20 +108,25 @@ func (srv *server) besides(t *core.Trial) func() {
 	}
 }
 
-// prove makes sure that an ended server left nothing behind. What it finds is a
-// warning here; the next launch is refused by it.
+// prove makes sure that an ended server left nothing behind, and gives its GPUs back.
+// What it finds is a warning here; the next launch is refused by it.
 func (r *Runner) prove(srv *server) {
+	if srv.reserved.Release != nil {
+		defer srv.reserved.Release()
+	}
 	if srv.proc == nil || srv.reserved.Prove == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), max(2*time.Minute, r.File.Study.Run.GPU.FreeWithin)+proofMargin)
 	defer cancel()
-	r.event(Event{Kind: EventProgress, Text: "stop: waiting until " + gpuText(srv.reserved.UUIDs) + " is free"})
+	r.event(Event{Kind: EventProgress, Lane: srv.lane, Text: "stop: waiting until " + gpuText(srv.reserved.UUIDs) + " is free"})
 	port := srv.port
 	if srv.launch.Failure == core.PortInUse {
 		port = 0 // somebody else has it, and that is no trace of ours
 	}
-	if err := srv.reserved.Prove(ctx, port); err != nil {
+	var err error
+	r.away(func() { err = srv.reserved.Prove(ctx, port) })
+	if err != nil {
 		r.event(Event{Kind: EventWarning, Text: err.Error()})
 	}
 }

@@ -27,10 +27,25 @@ type runnerLab struct {
 // ErrUnfinished says that a study was not searched to its end.
 var ErrUnfinished = errors.New("the study was not searched to its end")
 
-func (l runnerLab) try(ctx context.Context, c candidate) error {
+func (l runnerLab) try(ctx context.Context, cs ...candidate) error {
 	if l.walked != nil {
-		l.walked[c.config.Hash()] = true
+		for _, c := range cs {
+			l.walked[c.config.Hash()] = true
+		}
 	}
+	if lanes := l.File.Study.Run.Parallel; lanes > 1 && len(cs) > 1 && !l.known {
+		return l.pack(ctx, lanes, cs)
+	}
+	for _, c := range cs {
+		if err := l.one(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one tries one candidate.
+func (l runnerLab) one(ctx context.Context, c candidate) error {
 	if screen := l.File.Study.Search.Screen; screen != nil && !c.whole {
 		c.first, c.last = 1, screen.Repeats
 	}

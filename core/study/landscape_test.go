@@ -183,7 +183,16 @@ func (l *landscape) measurement(key string, value float64, repeat int, share flo
 	return value * math.Exp(l.noise/math.Sqrt(share)*r.NormFloat64())
 }
 
-func (l *landscape) try(ctx context.Context, c candidate) error {
+func (l *landscape) try(ctx context.Context, cs ...candidate) error {
+	for _, c := range cs {
+		if err := l.one(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *landscape) one(ctx context.Context, c candidate) error {
 	hash := c.config.Hash()
 	key, repeats, share, screened := hash, l.study.Run.Repeats, 1.0, false
 	if screen := l.study.Search.Screen; screen != nil && !c.whole {

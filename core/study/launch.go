@@ -24,6 +24,7 @@ type server struct {
 	plan    core.Plan
 	ready   core.Ready
 
+	lane     int
 	port     int
 	reserved Reserved
 }
@@ -32,14 +33,14 @@ type server struct {
 // fails all its trials with its class and is no error of the run; an error means
 // that the run cannot go on.
 func (r *Runner) launch(ctx context.Context, res *Result, c candidate, trials []*core.Trial) error {
-	r.event(Event{Kind: EventLaunch, Text: Describe(c.config), Trial: trials[0], Total: len(trials)})
+	r.event(Event{Kind: EventLaunch, Lane: c.lane, Text: Describe(c.config), Trial: trials[0], Total: len(trials)})
 	srv, err := r.start(ctx, c, trials)
 	if srv != nil {
 		defer r.shutDown(srv)
 	}
 	defer r.putBack(trials)
 	if err != nil {
-		return r.failLaunch(ctx, res, srv, trials, err)
+		return r.failLaunch(ctx, res, c.lane, srv, trials, err)
 	}
 	for i, t := range trials {
 		if err := r.mayGoOn(ctx); err != nil {
@@ -84,7 +85,7 @@ func (r *Runner) putBack(trials []*core.Trial) {
 // start plans, starts and waits for one server. The returned server is not nil
 // as soon as something must be ended.
 func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (*server, error) {
-	srv := &server{launch: &core.Launch{ID: core.NewID(r.Now()), StartedAt: r.Now().UTC(), Host: r.Host, Setup: trials[0].Setup}}
+	srv := &server{lane: c.lane, launch: &core.Launch{ID: core.NewID(r.Now()), StartedAt: r.Now().UTC(), Host: r.Host, Setup: trials[0].Setup}}
 	for _, t := range trials {
 		t.Launch = srv.launch
 	}
@@ -181,8 +182,12 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 		}
 	}()
 	began := r.Now()
-	srv.ready, err = srv.session.Launch(ready, core.LaunchRequest{Plan: srv.plan, PIDs: []int{proc.PID()}, LogPath: srv.launch.Log},
-		func(p core.Progress) { r.event(Event{Kind: EventProgress, Text: p.Phase + " " + p.Message}) })
+	r.away(func() {
+		srv.ready, err = srv.session.Launch(ready, core.LaunchRequest{Plan: srv.plan, PIDs: []int{proc.PID()}, LogPath: srv.launch.Log},
+			func(p core.Progress) {
+				r.event(Event{Kind: EventProgress, Lane: srv.lane, Text: p.Phase + " " + p.Message})
+			})
+	})
 	if err == nil {
 		srv.launch.ReadyS = core.Number(r.Now().Sub(began).Seconds())
 		srv.launch.LoadS, srv.launch.Resolved = srv.ready.LoadS, srv.ready.Resolved
@@ -190,7 +195,7 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 			return &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the study asks for version %s, the server is %s", asked, srv.ready.Version)}
 		}
 		r.learn(srv)
-		r.event(Event{Kind: EventReady, Text: srv.ready.BaseURL, Elapsed: r.Now().Sub(began)})
+		r.event(Event{Kind: EventReady, Lane: srv.lane, Text: srv.ready.BaseURL, Elapsed: r.Now().Sub(began)})
 		return nil
 	}
 	var le *core.LaunchError
@@ -272,7 +277,7 @@ func planError(err error) error {
 
 // failLaunch fails all trials of a launch with its class. Only what concerns the
 // run itself comes back as an error.
-func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trials []*core.Trial, cause error) error {
+func (r *Runner) failLaunch(ctx context.Context, res *Result, lane int, srv *server, trials []*core.Trial, cause error) error {
 	var le *core.LaunchError
 	stopped := errors.Is(cause, ErrStopped) || ctx.Err() != nil
 	switch {
@@ -303,7 +308,7 @@ func (r *Runner) failLaunch(ctx context.Context, res *Result, srv *server, trial
 		res.Failed++
 	}
 	if len(trials) > 0 {
-		r.event(Event{Kind: EventFailed, Trial: trials[0], Total: len(trials)})
+		r.event(Event{Kind: EventFailed, Lane: lane, Trial: trials[0], Total: len(trials)})
 	}
 	if stopped {
 		return ErrStopped
@@ -322,19 +327,26 @@ func (r *Runner) shutDown(srv *server) {
 		if !exited(srv.proc) {
 			// The engine's own way first; a refusal costs nothing, since the
 			// supervisor ends the tree in any case.
-			_ = srv.session.Stop(polite, core.StopRequest{BaseURL: srv.plan.Ready.BaseURL, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
+			r.away(func() {
+				_ = srv.session.Stop(polite, core.StopRequest{BaseURL: srv.plan.Ready.BaseURL, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
+			})
 		}
 		done()
-		if err := srv.proc.Stop(ctx, r.grace()); err != nil {
+		var err error
+		r.away(func() { err = srv.proc.Stop(ctx, r.grace()) })
+		if err != nil {
 			r.stuck = err
 			r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("stop server: %v", err)})
 		}
 	}
-	if err := srv.session.Close(ctx); err != nil {
+	var err error
+	r.away(func() { err = srv.session.Close(ctx) })
+	if err != nil {
 		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("close engine %s: %v", srv.launch.Setup.Config.Engine, err)})
 	}
 	r.prove(srv)
-	r.event(Event{Kind: EventStopped, Elapsed: r.Now().Sub(began)})
+	r.ports.giveBack(srv.port)
+	r.event(Event{Kind: EventStopped, Lane: srv.lane, Elapsed: r.Now().Sub(began)})
 }
 
 // writeFiles writes the plan's files into the launch's folder and nowhere else.

@@ -20,6 +20,7 @@ type candidate struct {
 	// first and last number the repeats; 0 stands for the study's own, from 1 on.
 	first, last int
 	against     core.Config // the best so far, which a race is run against
+	lane        int         // from 1 on where several are tried at once
 	// whole measures on the deciding workload where the search is judged on another.
 	whole bool
 }
@@ -273,10 +274,11 @@ func (r *Runner) measure(ctx context.Context, res *Result, c candidate, workload
 			r.remember(t)
 			r.mine[t.ID] = true
 		}
-		r.launched = r.Now()
+		began := r.Now()
+		r.launched[trials[0].ID] = began
 		err := r.launch(ctx, res, c, trials)
-		r.used += r.Now().Sub(r.launched)
-		r.launched = time.Time{}
+		r.used += r.Now().Sub(began)
+		delete(r.launched, trials[0].ID)
 		if err != nil {
 			return err
 		}
@@ -335,12 +337,12 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 	if r.stuck != nil {
 		return fmt.Errorf("a server could not be ended and may hold its GPU: %w", r.stuck)
 	}
-	if r.unfit != nil {
-		return r.unfit
+	if err := cmp.Or(r.unfit, r.over); err != nil {
+		return err
 	}
 	s := &r.File.Study
-	if n := r.measured(); s.Run.Trials > 0 && n >= s.Run.Trials {
-		return fmt.Errorf("%w: %d of %d trials", ErrBudget, n, s.Run.Trials)
+	if n := r.measured(); s.Run.Trials > 0 && n+r.trying >= s.Run.Trials {
+		return fmt.Errorf("%w: %d of %d trials", ErrBudget, n+r.trying, s.Run.Trials)
 	}
 	if s.Run.GPUHours > 0 {
 		if spent := r.spent().Hours(); spent >= s.Run.GPUHours {
@@ -350,11 +352,11 @@ func (r *Runner) mayGoOn(ctx context.Context) error {
 	return nil
 }
 
-// spent is the GPU time of all runs, that of the launch in progress included.
+// spent is the GPU time of all runs, that of launches in progress included.
 func (r *Runner) spent() time.Duration {
 	used := r.used
-	if !r.launched.IsZero() {
-		used += r.Now().Sub(r.launched)
+	for _, began := range r.launched {
+		used += r.Now().Sub(began)
 	}
 	return used * time.Duration(max(1, r.File.Study.Hardware.GPUs))
 }

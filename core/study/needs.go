@@ -105,6 +105,7 @@ type Session struct {
 type Event struct {
 	Kind    EventKind
 	Text    string
+	Lane    int         // which of the launches that are in progress at once, from 1 on; 0 where there is one
 	Trial   *core.Trial // for trial events; of EventLaunch the first
 	Done    int         // requests, for EventProgress; trials, for EventTrial
 	Total   int

@@ -19,6 +19,8 @@ type Outline struct {
 	Launches []OutlineLaunch
 	// Depends says what hangs on results and is therefore not listed, or not for sure.
 	Depends []string
+	// Parallel is how many launches may be in progress at once.
+	Parallel int
 	// AtMost counts the launches: those listed, each as often as it may come.
 	AtMost int
 	// Trials counts every trial of these launches. Stages whose condition
@@ -68,7 +70,7 @@ const (
 // once, to render exact commands, and closes it again.
 func NewOutline(ctx context.Context, f *File, open func(ctx context.Context, engine string) (*Session, error), d Durations) (*Outline, error) {
 	s := &f.Study
-	o := &Outline{Study: s.Name, Strategy: cmp.Or(s.Search.Strategy, core.StrategyStaged)}
+	o := &Outline{Study: s.Name, Strategy: cmp.Or(s.Search.Strategy, core.StrategyStaged), Parallel: s.Run.Parallel}
 	base := baseline(s)
 	whole := []core.NamedWorkload{*workload(s, s.DecideOn)}
 	decide, screenRepeats := whole, s.Run.Repeats

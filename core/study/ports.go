@@ -9,7 +9,10 @@ import (
 // portRange hands out ports from a range of our own, outside what the kernel
 // gives to others, so that a port found free is still free when the server binds
 // it; engines derive further ports from theirs, hence the distance.
-type portRange struct{ last int }
+type portRange struct {
+	last  int
+	taken map[int]bool // by launches in progress, also before they listen
+}
 
 const (
 	defaultPortBase = 21000
@@ -38,6 +41,9 @@ func (p *portRange) next(base, block int) (int, error) {
 		if p.last >= base+portStep*tries {
 			p.last = base
 		}
+		if p.taken[p.last] {
+			continue
+		}
 		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", serverHost, p.last))
 		if err != nil {
 			continue
@@ -45,7 +51,14 @@ func (p *portRange) next(base, block int) (int, error) {
 		if err := l.Close(); err != nil {
 			return 0, fmt.Errorf("port %d: %w", p.last, err)
 		}
+		if p.taken == nil {
+			p.taken = map[int]bool{}
+		}
+		p.taken[p.last] = true
 		return p.last, nil
 	}
 	return 0, fmt.Errorf("no free port from %d on: set ports in local.yaml", base)
 }
+
+// giveBack ends the taking of a port; 0 is none.
+func (p *portRange) giveBack(port int) { delete(p.taken, port) }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
 )
 
 // Runner carries out one study. All fields but Events, Reserve and GraceTime are
-// needed.
+// needed. Where a study has several launches in progress at once, Start, Reserve and
+// the sessions of Open are used by several goroutines, Store and Judge by one at a time.
 type Runner struct {
 	File  *File
 	Store Store
@@ -51,14 +53,19 @@ type Runner struct {
 	// racing says after a trial why the launch's others are given up, "" to go on; nil
 	// where nothing races.
 	racing   func(ctx context.Context) (string, error)
-	mine     map[core.ID]bool // planned by this run
-	used     time.Duration    // GPU time of ended launches, of all runs
-	launched time.Time        // start of the launch in progress
-	stuck    error            // a server that could not be ended
-	unfit    error            // why the GPUs cannot be measured on
-	warned   string           // the latest warning of Reserve
-	watched  []string         // UUIDs of the GPUs of the launch in progress
+	mine     map[core.ID]bool      // planned by this run
+	used     time.Duration         // GPU time of ended launches, of all runs
+	launched map[core.ID]time.Time // start of each launch in progress, by its first trial
+	trying   int                   // trials in progress
+	stuck    error                 // a server that could not be ended
+	unfit    error                 // why the GPUs cannot be measured on
+	over     error                 // why other lanes begin nothing more
+	warned   string                // the latest warning of Reserve
 	ports    portRange
+
+	// thinking is held by whoever uses the above: one at a time, however many launches
+	// are in progress. Who waits for something outside lets go of it, see away.
+	thinking sync.Mutex
 }
 
 // ErrStopped says that the user ended the run; what ended is recorded, and
@@ -123,6 +130,8 @@ func Check(ctx context.Context, f *File, judge Judge) error {
 // workload; then the baseline and the winner are verified on every workload that the
 // study names. It returns what was found so far together with an error.
 func (r *Runner) Run(ctx context.Context) (Result, error) {
+	r.thinking.Lock()
+	defer r.thinking.Unlock()
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
@@ -144,7 +153,7 @@ func (r *Runner) begin(ctx context.Context) error {
 	if err := r.findTools(); err != nil {
 		return err
 	}
-	r.figures = map[core.ID]float64{}
+	r.figures, r.launched, r.over = map[core.ID]float64{}, map[core.ID]time.Time{}, nil
 	return r.recall(ctx)
 }
 

@@ -13,6 +13,8 @@ import (
 const (
 	defaultReady = 20 * time.Minute
 	defaultTrial = 45 * time.Minute
+	// maxParallel is as many launches as a block of ports has room for.
+	maxParallel = 8
 )
 
 func (f *File) hardware(n node) {
@@ -77,6 +79,12 @@ func (f *File) run(n node) {
 		"secrets": func(n node) { r.Secrets = n.texts() },
 		"repeats": func(n node) { r.Repeats = n.count(1) },
 		"retries": func(n node) { r.Retries = n.count(0) },
+		"parallel": func(n node) {
+			f.remember(n)
+			if r.Parallel = n.count(1); r.Parallel > maxParallel {
+				n.fail("%s: at most %d", n.key, maxParallel)
+			}
+		},
 		"warmup": func(n node) {
 			n.mapping(map[string]func(node){"requests": func(n node) {
 				r.WarmupRequests = n.text()

@@ -70,6 +70,7 @@ func stage(ctx context.Context, s *search, i int, paths []path, beam int) ([]pat
 	s.lab.tell(EventStage, st.Name)
 	// A path without the stage's change stands beside those with one, and first.
 	all := slices.Clone(paths)
+	var cs []candidate
 	for k, p := range paths {
 		if holds, err := condition(ctx, s, st, p.trial); err != nil || !holds {
 			if err != nil {
@@ -83,18 +84,16 @@ func stage(ctx context.Context, s *search, i int, paths []path, beam int) ([]pat
 			if k > 0 {
 				name += " on " + p.label(s.study)
 			}
-			if err := s.raise(ctx, configsOf(all), beam); err != nil {
-				return nil, err
-			}
-			if err := s.try(ctx, candidate{config: q.config, role: core.RoleCandidate, stage: st.Name, option: name}); err != nil {
-				return nil, err
-			}
+			cs = append(cs, candidate{config: q.config, role: core.RoleCandidate, stage: st.Name, option: name})
 			all = append(all, q)
 		}
 	}
 	if len(all) == len(paths) {
 		s.lab.tell(EventDecision, fmt.Sprintf("skipped: %s does not hold of the best so far", st.When))
 		return paths, nil
+	}
+	if err := s.tryAll(ctx, configsOf(paths), cs, beam); err != nil {
+		return nil, err
 	}
 	before := s.best
 	rows, d, err := s.judge(ctx, all)
@@ -168,6 +167,7 @@ func secondLook(ctx context.Context, s *search, p path) error {
 				continue
 			}
 			all := []path{p}
+			var cs []candidate
 			for j := none; j < len(st.Try); j++ {
 				q := p.with(i, j, core.Config{})
 				q.config = rebuild(s.study, q.chosen)
@@ -178,13 +178,11 @@ func secondLook(ctx context.Context, s *search, p path) error {
 				if j == p.chosen[i] || q.config.Hash() == p.config.Hash() {
 					continue
 				}
-				if err := s.raise(ctx, configsOf(all), 1); err != nil {
-					return err
-				}
-				if err := s.try(ctx, candidate{config: q.config, role: core.RoleCandidate, stage: "second look", option: st.Name + ": " + name}); err != nil {
-					return err
-				}
+				cs = append(cs, candidate{config: q.config, role: core.RoleCandidate, stage: "second look", option: st.Name + ": " + name})
 				all = append(all, q)
+			}
+			if err := s.tryAll(ctx, []core.Config{p.config}, cs, 1); err != nil {
+				return err
 			}
 			before := s.best
 			rows, d, err := s.judge(ctx, all)

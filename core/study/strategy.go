@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -19,9 +20,10 @@ type strategy interface {
 // lab is what a search needs of the world: a Runner with its GPUs, or a landscape in
 // a test.
 type lab interface {
-	// try measures a candidate on the workload that the search is judged on, in full on
-	// the deciding one where it says so, until each of its trials has ended, well or not.
-	try(ctx context.Context, c candidate) error
+	// try measures candidates on the workload that the search is judged on, in full on
+	// the deciding one where they say so, until each of their trials has ended, well or
+	// not; several at once where the study allows it.
+	try(ctx context.Context, cs ...candidate) error
 	// compare gives the standings of configurations that were tried; whole takes those of
 	// the deciding workload also where the search is judged on another. A *VoidError says
 	// that some qualify and that none of their figures may decide.
@@ -83,9 +85,38 @@ func (s *search) try(ctx context.Context, c candidate) error {
 	if err := s.lab.try(ctx, c); err != nil {
 		return err
 	}
-	if hash := c.config.Hash(); !s.seen[hash] {
+	s.note(c.config)
+	return nil
+}
+
+func (s *search) note(c core.Config) {
+	if hash := c.Hash(); !s.seen[hash] {
 		s.seen[hash] = true
-		s.tried = append(s.tried, c.config)
+		s.tried = append(s.tried, c)
+	}
+}
+
+// tryAll tries candidates that do not hang on each other. Where they race, one after
+// the other, each is put against the nth best of what there was before it.
+func (s *search) tryAll(ctx context.Context, before []core.Config, cs []candidate, nth int) error {
+	if s.study.Run.Parallel > 1 {
+		if err := s.lab.try(ctx, cs...); err != nil {
+			return err
+		}
+		for _, c := range cs {
+			s.note(c.config)
+		}
+		return nil
+	}
+	so := slices.Clone(before)
+	for _, c := range cs {
+		if err := s.raise(ctx, so, nth); err != nil {
+			return err
+		}
+		if err := s.try(ctx, c); err != nil {
+			return err
+		}
+		so = append(so, c.config)
 	}
 	return nil
 }
@@ -167,13 +198,12 @@ func listed(s *core.Study) []cell {
 func (e each) run(ctx context.Context, s *search) error {
 	s.lab.tell(EventStage, e.stage)
 	before := s.best
+	var cs []candidate
 	for _, c := range e.cells {
-		if err := s.raise(ctx, append([]core.Config{before}, s.tried...), 1); err != nil {
-			return err
-		}
-		if err := s.try(ctx, candidate{config: c.config, role: core.RoleCandidate, stage: e.stage, option: c.name}); err != nil {
-			return err
-		}
+		cs = append(cs, candidate{config: c.config, role: core.RoleCandidate, stage: e.stage, option: c.name})
+	}
+	if err := s.tryAll(ctx, append([]core.Config{before}, s.tried...), cs, 1); err != nil {
+		return err
 	}
 	d, err := s.decide(ctx, append([]core.Config{before}, s.tried...))
 	if err != nil {

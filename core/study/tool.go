@@ -115,7 +115,7 @@ func (r *Runner) byTool(ctx context.Context, srv *server, t *core.Trial) ([]core
 	defer cancel()
 	r.warmUp(limited, srv, t)
 	began := r.Now()
-	observer := load.Observe(ctx, discard{}, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
+	observer := load.Observe(ctx, discard{}, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(srv, t), Log: srv.launch.Log})
 	observer.Progress(core.Progress{Phase: "measure"}) // what is watched is the whole run of the tool
 	end, printed, err := r.runTool(limited, srv, t, argv, dir)
 	ran := r.Now().Sub(began)
@@ -162,7 +162,7 @@ func (r *Runner) warmUp(ctx context.Context, srv *server, t *core.Trial) {
 	if err != nil || n == 0 {
 		return
 	}
-	r.event(Event{Kind: EventProgress, Trial: t, Text: "warm-up", Total: n})
+	r.event(Event{Kind: EventProgress, Lane: srv.lane, Trial: t, Text: "warm-up", Total: n})
 	w := core.Workload{Dataset: "random", InputLen: t.Workload.InputLen, OutputLen: t.Workload.OutputLen, IgnoreEOS: core.Bool(true), Turns: core.Number(1), Endpoint: t.Workload.Endpoint}
 	if w.InputLen.IsMissing() {
 		w.InputLen = core.Number(256)
@@ -210,7 +210,7 @@ func (r *Runner) runTool(ctx context.Context, srv *server, t *core.Trial, argv [
 			cancel()
 			done = true
 		case <-tick.C:
-			r.event(Event{Kind: EventProgress, Trial: t, Text: t.Setup.Tool + ": " + tool.LastLine(proc.LogTail(4<<10))})
+			r.event(Event{Kind: EventProgress, Lane: srv.lane, Trial: t, Text: t.Setup.Tool + ": " + tool.LastLine(proc.LogTail(4<<10))})
 		}
 	}
 	printed = proc.LogTail(printedLimit)
@@ -220,7 +220,7 @@ func (r *Runner) runTool(ctx context.Context, srv *server, t *core.Trial, argv [
 	defer cancel()
 	if err := proc.Stop(stop, grace); err != nil {
 		// It holds no GPU; the next trial may go on beside what is left of it.
-		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("end %s: %v", argv[0], err)})
+		r.back(func() { r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("end %s: %v", argv[0], err)}) })
 	}
 	end.ExitCode = proc.ExitCode()
 	return end, printed, nil

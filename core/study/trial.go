@@ -29,7 +29,14 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 		measure = r.byTool
 	}
 	after := srv.besides(t)
-	samples, stop := measure(ctx, srv, t)
+	var samples []core.Sample
+	var stop error
+	r.trying++
+	own := *t // others read what is known of a trial
+	own.Extra = maps.Clone(t.Extra)
+	r.away(func() { samples, stop = measure(ctx, srv, &own) })
+	r.trying--
+	*t = own
 	// By the clock that nobody sets: when the other one jumps, a trial takes as long all the same.
 	t.EndedAt = t.StartedAt.Add(r.Now().Sub(began))
 	srv.mark(t)
@@ -42,7 +49,7 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	if t.Status != core.StatusOK {
 		res.Failed++
 	}
-	r.event(Event{Kind: EventTrial, Trial: t, Elapsed: t.EndedAt.Sub(t.StartedAt)})
+	r.event(Event{Kind: EventTrial, Lane: srv.lane, Trial: t, Elapsed: t.EndedAt.Sub(t.StartedAt)})
 	if ctx.Err() != nil {
 		return ErrStopped
 	}
@@ -53,13 +60,13 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 func (r *Runner) byRuler(ctx context.Context, srv *server, t *core.Trial) ([]core.Sample, error) {
 	sink := &collector{}
 	sink.report = func(p core.Progress) {
-		e := Event{Kind: EventProgress, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total}
+		e := Event{Kind: EventProgress, Lane: srv.lane, Trial: t, Text: p.Phase, Done: p.Done, Total: p.Total}
 		if p.Phase == "measure" {
 			e.Tokens, e.Elapsed = sink.answered()
 		}
 		r.event(e)
 	}
-	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(t), Log: srv.launch.Log})
+	observer := load.Observe(ctx, sink, load.Observation{BaseURL: srv.ready.BaseURL, GPUs: r.telemetry(srv, t), Log: srv.launch.Log})
 	err := r.benchmark(ctx, srv, t, observer)
 	seen := observer.Finish(ctx)
 	samples := sink.take()
@@ -73,13 +80,13 @@ func (r *Runner) byRuler(ctx context.Context, srv *server, t *core.Trial) ([]cor
 
 // telemetry says which GPUs to watch: none where there are none, and none beside a
 // simulator, whose GPU is not the one of this machine.
-func (r *Runner) telemetry(t *core.Trial) *load.TelemetrySource {
+func (r *Runner) telemetry(srv *server, t *core.Trial) *load.TelemetrySource {
 	const command = "nvidia-smi"
 	if _, err := exec.LookPath(command); err != nil || t.Setup.Simulated {
 		return nil
 	}
-	if len(r.watched) > 0 {
-		return &load.TelemetrySource{Command: command, GPUs: r.watched}
+	if gpus := srv.reserved.UUIDs; len(gpus) > 0 {
+		return &load.TelemetrySource{Command: command, GPUs: gpus}
 	}
 	return &load.TelemetrySource{Command: command, GPUs: r.File.Local.GPUs}
 }

@@ -479,3 +479,72 @@ func TestProveWaits(t *testing.T) {
 		t.Errorf("proved after %v, when the memory was still in use", took)
 	}
 }
+
+// Launches that are in progress at once have GPUs of their own, and what one gives
+// back the next one gets.
+func TestShares(t *testing.T) {
+	four := gputest.State{}
+	for i := range 4 {
+		four.GPUs = append(four.GPUs, gputest.GPU{UUID: gputest.UUID(i + 1)})
+	}
+	m := gputest.Install(t, four)
+	g := guard(t, m)
+	g.Parallel, g.PerLaunch = 2, 1
+	g.Wanted = []string{"3", "1", "0"}
+	reserve := func() *gpu.Reservation {
+		t.Helper()
+		r, err := g.Reserve(t.Context(), "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first, second := reserve(), reserve()
+	if got := strings.Join(append(first.Names, second.Names...), " "); got != "3 1" || first.Ports == 0 || first.Ports != second.Ports {
+		t.Errorf("GPUs %q, ports %d and %d; want 3 1 and one block", got, first.Ports, second.Ports)
+	}
+	if _, err := g.Reserve(t.Context(), "", false); err == nil || !strings.Contains(err.Error(), "2 launches have all") {
+		t.Errorf("a third launch: %v", err)
+	}
+	if _, held, _ := g.Locks.Holder(gputest.UUID(1)); held {
+		t.Error("a GPU that no launch can get is held")
+	}
+	g.Release(first)
+	g.Release(first)
+	if third := reserve(); strings.Join(third.Names, " ") != "3" {
+		t.Errorf("after a release: GPUs %v", third.Names)
+	}
+
+	for _, tc := range []struct {
+		parallel, each int
+		fault          string
+	}{
+		{2, 2, "2 launches of 2 GPUs each (hardware.gpus) need 4, and there are 3"},
+		{2, 0, "hardware.gpus is missing: how many of the 3 GPUs"},
+	} {
+		other := guard(t, m)
+		other.Parallel, other.PerLaunch, other.Wanted = tc.parallel, tc.each, g.Wanted
+		if _, err := other.Reserve(t.Context(), "", false); err == nil || !strings.Contains(err.Error(), tc.fault) {
+			t.Errorf("%d of %d: %v, want %q", tc.parallel, tc.each, err, tc.fault)
+		}
+	}
+	// Where nobody can tell which GPUs there are, none can be given away.
+	blind := guard(t, gputest.Install(t, gputest.State{Fault: "error"}))
+	blind.Parallel, blind.PerLaunch = 2, 1
+	if _, err := blind.Reserve(t.Context(), "", false); err == nil || !strings.Contains(err.Error(), "which GPUs are here cannot be told") {
+		t.Errorf("without nvidia-smi: %v", err)
+	}
+}
+
+// A share whose GPU is full goes back.
+func TestShareOfAFullGPU(t *testing.T) {
+	m := gputest.Install(t, gputest.State{GPUs: []gputest.GPU{{UUID: gputest.UUID(1), Used: "20000 MiB"}, {UUID: gputest.UUID(2)}}})
+	g := guard(t, m)
+	g.Parallel, g.PerLaunch = 2, 1
+	for range 2 {
+		var refused *core.LaunchError
+		if _, err := g.Reserve(t.Context(), "", false); !errors.As(err, &refused) || refused.Class != core.GPUDirty {
+			t.Fatalf("a full GPU: %v", err)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -36,9 +37,14 @@ type Guard struct {
 	// Patience is how long memory may take to come free, before a launch and after a
 	// server's end. Zero is DefaultPatience.
 	Patience Patience
+	// Parallel launches of PerLaunch GPUs each may be in progress at once; where it is
+	// below 2 a launch gets all GPUs that are wanted.
+	Parallel, PerLaunch int
 
+	mu    sync.Mutex // guards the rest
 	held  map[string]func()
-	ports int // first port of the block that is held; 0 is none
+	given map[string]bool // UUIDs that a launch in progress has
+	ports int             // first port of the block that is held; 0 is none
 }
 
 // Patience says how long memory may take to come free.
@@ -69,6 +75,8 @@ type Reservation struct {
 	Unsure string
 	// Neighbours are other processes that hold memory of the GPUs and are allowed.
 	Neighbours []Holder
+
+	given []string // UUIDs to give back
 }
 
 // Reserve makes the GPUs ready for one launch: they are locked for this run, not in
@@ -89,6 +97,8 @@ func (g *Guard) Reserve(ctx context.Context, visible string, visibleSet bool) (*
 		return nil, ctx.Err()
 	case errors.Is(err, ErrHung):
 		return nil, &core.LaunchError{Class: core.Driver, Line: err.Error() + ": nothing can be measured on such a GPU"}
+	case g.splits() && g.PerLaunch > 0:
+		return nil, fmt.Errorf("run.parallel: which GPUs are here cannot be told, so that none can be given to each launch: %w", err)
 	case errors.Is(err, exec.ErrNotFound):
 		return &Reservation{Unsure: "there is no nvidia-smi here"}, nil
 	default:
@@ -101,24 +111,33 @@ func (g *Guard) Reserve(ctx context.Context, visible string, visibleSet bool) (*
 	if len(devices) == 0 {
 		return &Reservation{}, nil
 	}
-	if err := g.lock(devices); err != nil {
+	res, devices, err := g.take(devices)
+	if err != nil {
 		return nil, err
 	}
+	if err := g.ready(ctx, res, devices); err != nil {
+		g.Release(res)
+		return nil, err
+	}
+	return res, nil
+}
+
+// ready looks whether GPUs may be launched on.
+func (g *Guard) ready(ctx context.Context, res *Reservation, devices []Device) error {
 	for _, d := range devices {
 		if r, bad, err := g.Quarantine.Get(d.UUID); err != nil {
-			return nil, err
+			return err
 		} else if bad {
-			return nil, &core.LaunchError{Class: core.GPUDirty, Line: fmt.Sprintf("%s is in quarantine since %s: %s; sweepbook gpu release %s --reason … lifts it",
+			return &core.LaunchError{Class: core.GPUDirty, Line: fmt.Sprintf("%s is in quarantine since %s: %s; sweepbook gpu release %s --reason … lifts it",
 				d, r.Since.Format(time.RFC3339), r.Why, d.UUID)}
 		}
 	}
-	res := &Reservation{Ports: g.ports}
-	if len(g.Wanted) > 0 {
+	if len(g.Wanted) > 0 || g.splits() {
 		for _, d := range devices {
 			res.Names = append(res.Names, name(d))
 		}
 	}
-	return res, g.awaitFree(ctx, res, devices)
+	return g.awaitFree(ctx, res, devices)
 }
 
 func name(d Device) string {
