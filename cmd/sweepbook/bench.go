@@ -25,6 +25,7 @@ func (a *app) benchCommand() *cli.Command {
 			&cli.IntFlag{Name: "repeats", Usage: "measure the curve `N` times, with fresh prompts each time", Value: 1},
 			&cli.StringFlag{Name: "model", Usage: "served model `ID`; default the only one that the server offers"},
 			&cli.StringFlag{Name: "engine", Usage: "`NAME` of the engine; default what the server says of itself"},
+			keyFlag(),
 			&cli.StringFlag{Name: "study", Usage: "keep the trials under this study `NAME`", Value: "bench"},
 			&cli.StringFlag{Name: "dataset", Usage: "`NAME`: random, prefix_repetition, sharegpt, custom, trace or builtin", Value: "random"},
 			&cli.StringFlag{Name: "data", Usage: "`FILE` of the data set"},
@@ -62,6 +63,10 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	ctx, secrets, err := a.withKey(ctx, cmd)
+	if err != nil {
+		return err
+	}
 	srv, err := a.findServer(ctx, address, serverFlags{engine: cmd.String("engine"), model: cmd.String("model"), gpus: cmd.String("gpus"), needModel: true})
 	if err != nil {
 		return fmt.Errorf("bench %s: %w", address, err)
@@ -70,7 +75,7 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: &runTeller{teller: ui, moved: map[int]moved{}}}
+	b := &benchRun{app: a, cmd: cmd, asked: asked, srv: srv, ui: &runTeller{teller: ui, moved: map[int]moved{}}, redact: serving.NewRedactor(secrets)}
 	defer b.ui.end()
 	if !cmd.Bool("no-record") {
 		db, err := a.openWrite(ctx, cmd)
@@ -78,7 +83,7 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 			return err
 		}
 		defer db.Close()
-		b.store = runStore{DB: db, app: a, redact: serving.Patterns, ended: ctx.Done()}
+		b.store = runStore{DB: db, app: a, redact: b.redact, ended: ctx.Done()}
 	}
 	err = b.curve(ctx)
 	b.ui.end()

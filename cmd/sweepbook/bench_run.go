@@ -13,6 +13,7 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/load"
 	"github.com/sweepbook/sweepbook/core/study"
+	"github.com/sweepbook/sweepbook/plugins/serving"
 )
 
 // benchRun measures one curve on one server.
@@ -23,6 +24,8 @@ type benchRun struct {
 	srv   *target
 	ui    *runTeller
 	store runStore // its DB is nil under --no-record
+	// redact keeps the server's key out of what is said and recorded of its answers.
+	redact *serving.Redactor
 
 	trials   []*core.Trial      // that have ended
 	failures map[core.ID]string // the first failure of each
@@ -127,9 +130,9 @@ func (b *benchRun) point(ctx context.Context, l core.Load, repeat int) (*core.Tr
 	case ctx.Err() != nil:
 		t.Status, t.Failure, t.FailureText = core.StatusAborted, core.Interrupted, "ended by the user"
 	case t.Status != core.StatusOK:
-		t.FailureText = firstFailure(sink.samples)
+		t.FailureText = b.redact.String(firstFailure(sink.samples))
 	case t.Figures["failed"] > 0:
-		b.failures[t.ID] = firstFailure(sink.samples)
+		b.failures[t.ID] = b.redact.String(firstFailure(sink.samples))
 	}
 	return t, b.record(ctx, t, sink.samples)
 }

@@ -29,6 +29,7 @@ func (a *app) recordCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "result", Usage: "`FILE` or folder that the command writes; default what its options say, else what it prints"},
 			&cli.StringFlag{Name: "url", Usage: "base `URL` of the server that it asks; default what its options say"},
 			&cli.StringFlag{Name: "engine", Usage: "`NAME` of the engine; default what the server says of itself"},
+			keyFlag(),
 			&cli.StringFlag{Name: "gpus", Usage: "which `GPUS` of this machine serve: all, none, or indexes as 0,1; default all where the server is on this machine"},
 			&cli.DurationFlag{Name: "timeout", Usage: "end the command after this `TIME`"},
 			&cli.DurationFlag{Name: "grace", Usage: "`TIME` that it may take to end when it is asked to", Value: 10 * time.Second},
@@ -54,7 +55,11 @@ func (a *app) recordAction(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	r := &recording{app: a, cmd: cmd, argv: argv, inv: tool.Recognise(argv, dir), sets: sets, redact: serving.NewRedactor(environmentSecrets())}
+	ctx, secrets, err := a.withKey(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	r := &recording{app: a, cmd: cmd, argv: argv, inv: tool.Recognise(argv, dir), sets: sets, redact: serving.NewRedactor(secrets)}
 	if url := cmd.String("url"); url != "" {
 		if err := checkAddress("record --url", url); err != nil {
 			return err

@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 		"sweepbook": func() { os.Exit(start()) },
 		"faketool":  func() { os.Exit(fakeTool()) },
 		"holder":    func() { os.Exit(holderMain()) },
+		"keygate":   func() { os.Exit(keygateMain()) },
 		"rival":     func() { os.Exit(rivalMain()) }, // for BenchmarkHistory
 	})
 }

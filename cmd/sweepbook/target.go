@@ -94,6 +94,9 @@ func onlyModel(id serving.Identity, err error) (string, error) {
 	if len(id.Models) == 1 {
 		return id.Models[0].ID, nil
 	}
+	if errors.Is(err, serving.ErrWantsKey) {
+		return "", hinted{err, "--api-key-env VARIABLE names the one that holds it, or another one where it is not the right key"}
+	}
 	if err != nil {
 		return "", hinted{fmt.Errorf("no list of models: %w", err), "where the server runs and has none, --model ID says what is asked for"}
 	}

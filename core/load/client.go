@@ -164,6 +164,7 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	if err != nil {
 		return err
 	}
+	Authorize(req)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Accept-Encoding", "identity")

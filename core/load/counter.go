@@ -65,6 +65,7 @@ func ServerCounter(ctx context.Context, baseURL, model string) Counter {
 		if err != nil {
 			return 0, fmt.Errorf("ask /tokenize: %w", err)
 		}
+		Authorize(req)
 		req.Header.Set("Content-Type", "application/json")
 		resp, err := client.Do(req)
 		if err != nil {

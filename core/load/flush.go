@@ -28,6 +28,7 @@ func FlushPrefixCache(ctx context.Context, engine, baseURL string) error {
 	if err != nil {
 		return fmt.Errorf("flush prefix cache: %w", err)
 	}
+	Authorize(req)
 	resp, err := (&http.Transport{Proxy: nil, DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
 		return fmt.Errorf("flush prefix cache: %w", err)

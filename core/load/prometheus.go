@@ -54,6 +54,7 @@ func scrape(ctx context.Context, url string) (map[string]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read metrics: %w", err)
 	}
+	Authorize(req)
 	transport := &http.Transport{Proxy: nil, DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {

@@ -89,7 +89,7 @@ func (f *Forecast) Take(e Event) {
 				f.stages[n-1], f.stages[n], f.at = f.stages[n], f.stages[n-1], n-1
 			}
 		}
-	case EventLaunch:
+	case EventLaunch, EventStopped:
 		delete(f.ready, e.Lane)
 	case EventReady:
 		f.ready[e.Lane] = true

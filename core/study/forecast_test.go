@@ -111,3 +111,26 @@ func TestForecastSettles(t *testing.T) {
 		t.Errorf("%d trials are settled, want 6", got)
 	}
 }
+
+// Several launches at once take less time and as many GPU hours.
+func TestForecastOfLanes(t *testing.T) {
+	file := whole(t, foreseen)
+	file.Study.Run.Parallel = 2
+	f := study.NewForecast(&file.Study, study.Durations{Ready: time.Minute, Trial: map[string]time.Duration{"chat": 10 * time.Second, "long": 2 * time.Minute}})
+	const launch = 80 * time.Second // with its two trials of chat
+	expect := func(what string, took, work time.Duration) {
+		t.Helper()
+		if r := f.Left(); r.Time != took || r.GPUHours != (2*work).Hours() {
+			t.Errorf("%s: %v and %g GPU hours are left; want %v and %g", what, r.Time, r.GPUHours, took, (2 * work).Hours())
+		}
+	}
+	verification := 2*time.Minute + 40*time.Second + 8*time.Minute
+	expect("before", 3*launch+verification, 4*launch+verification)
+	f.Take(study.Event{Kind: study.EventStage, Text: "first"})
+	expect("in the stage of two", 2*launch+verification, 3*launch+verification)
+	for lane := 1; lane <= 2; lane++ {
+		f.Take(study.Event{Kind: study.EventLaunch, Lane: lane})
+		f.Take(study.Event{Kind: study.EventReady, Lane: lane, Elapsed: time.Minute})
+	}
+	expect("with both loaded", 20*time.Second+launch+verification, 40*time.Second+launch+verification)
+}

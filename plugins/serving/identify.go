@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
 )
 
 // Identity is what a server that runs already says of itself.
@@ -114,6 +116,9 @@ var metricPrefixes = map[string]string{
 	"vllm:": "vllm", "sglang:": "sglang", "trtllm_": "trtllm", "llamacpp:": "llamacpp", "lmdeploy:": "lmdeploy", "sim:": "sim",
 }
 
+// ErrWantsKey says that a server answers only those who have its API key.
+var ErrWantsKey = errors.New("it wants an API key")
+
 // look reads one answer and tells the server's header beside it.
 func look(ctx context.Context, client *http.Client, address string, into any) (server string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -122,12 +127,16 @@ func look(ctx context.Context, client *http.Client, address string, into any) (s
 	if err != nil {
 		return "", err
 	}
+	load.Authorize(r)
 	resp, err := client.Do(r)
 	if err != nil {
 		return "", err
 	}
 	defer resp.Body.Close()
 	server = resp.Header.Get("Server")
+	if resp.StatusCode == http.StatusUnauthorized {
+		return server, fmt.Errorf("%s answers %s: %w", address, resp.Status, ErrWantsKey)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return server, fmt.Errorf("%s answers %s", address, resp.Status)
 	}

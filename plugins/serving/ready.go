@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
 )
 
 // Ownership says whose process listens on a port.
@@ -188,6 +189,7 @@ func GetJSON(ctx context.Context, client *http.Client, address string, into any)
 	if err != nil {
 		return err
 	}
+	load.Authorize(r)
 	resp, err := client.Do(r)
 	if err != nil {
 		return err
@@ -217,6 +219,7 @@ func healthy(ctx context.Context, client *http.Client, address string) error {
 	if err != nil {
 		return err
 	}
+	load.Authorize(r)
 	resp, err := client.Do(r)
 	if err != nil {
 		return err
@@ -279,6 +282,7 @@ func (c ReadyCheck) firstCompletion(ctx context.Context, client *http.Client, li
 		return false, err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	load.Authorize(r)
 	resp, err := client.Do(r)
 	if err != nil {
 		return true, fmt.Errorf("first completion: %w", err)

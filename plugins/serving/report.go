@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
 )
 
 // Report collects what a start says of itself, from the log and afterwards from
@@ -136,6 +137,7 @@ func (q Question) Text(path string) string {
 	if err != nil {
 		return ""
 	}
+	load.Authorize(r)
 	resp, err := q.client.Do(r)
 	if err != nil {
 		return ""
