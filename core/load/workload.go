@@ -166,6 +166,9 @@ func wanted(load core.Load) int {
 // refuse a field that it does not.
 var samplingParams = []string{"temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"}
 
+// IsSampling reports whether a parameter of a workload goes into each request as it is.
+func IsSampling(name string) bool { return slices.Contains(samplingParams, name) }
+
 // shapeParams are the parameters of each data set.
 func shapeParams(dataset string, turns int) []string {
 	switch {
@@ -212,7 +215,7 @@ func checkWorkload(w core.Workload, ep endpoint) (turns int, err error) {
 	shapes := append(shapeParams(w.Dataset, turns), rampParam, fromParam, openingParam)
 	for _, name := range w.Params.Names() {
 		switch {
-		case slices.Contains(samplingParams, name):
+		case IsSampling(name):
 			if v := w.Params[name]; v.Kind != core.KindNumber || v.IsUnlimited() {
 				return 0, fmt.Errorf("workload: %s: %w: %q is not a number", name, core.ErrInvalid, v)
 			}

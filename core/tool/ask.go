@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
+	"github.com/sweepbook/sweepbook/core/load"
 )
 
 // The tools, by the names that a trial's tool field has for them.
@@ -138,7 +139,7 @@ func isCompletions(w core.Workload) bool { return w.Endpoint == "completions" }
 func sampling(w core.Workload) (params, shape core.Knobs) {
 	params, shape = core.Knobs{}, core.Knobs{}
 	for name, v := range w.Params {
-		if slices.Contains([]string{"temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"}, name) {
+		if load.IsSampling(name) {
 			params[name] = v
 		} else {
 			shape[name] = v
