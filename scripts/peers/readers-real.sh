@@ -143,7 +143,7 @@ for _ in $(seq 100); do
   sleep 0.2
 done
 ruler() {
-  "$sweepbook" bench --url "$url" --model "$model" --study ruler --dataset random --input 50 --output-len 20 --requests "$n" --concurrency 4 > "ruler-$1.txt" 2>&1 ||
+  "$sweepbook" bench "$url" --model "$model" --study ruler --dataset random --input 50 --output-len 20 --requests "$n" --concurrency 4 > "ruler-$1.txt" 2>&1 ||
     { tail -3 "ruler-$1.txt" >&2; exit 1; }
 }
 ruler before
