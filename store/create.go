@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // create makes a new history under another name in the same folder and gives it
@@ -17,7 +19,8 @@ func (db *DB) create(ctx context.Context, steps []step) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".sweepbook-new-*") // 0600; SQLite would make it 0644
+	clearStale(dir, db.opt.Now())
+	f, err := os.CreateTemp(dir, newPrefix+"*") // 0600; SQLite would make it 0644
 	if err != nil {
 		return err
 	}
@@ -44,6 +47,27 @@ func (db *DB) create(ctx context.Context, steps []step) error {
 		return createEmpty(db.path)
 	}
 	return syncDir(dir)
+}
+
+// newPrefix begins the name of a history that is being made.
+const newPrefix = ".sweepbook-new-"
+
+// staleAfter is far longer than the making of a history takes.
+const staleAfter = time.Hour
+
+// clearStale removes what was left by processes that were killed while they made a
+// history. What cannot be removed is in nobody's way.
+func clearStale(dir string, now time.Time) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), newPrefix) && info.Mode().IsRegular() && now.Sub(info.ModTime()) > staleAfter {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // makeSchema fills a file that nobody else knows.

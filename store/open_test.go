@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/migrations"
@@ -365,5 +368,24 @@ func TestInspect(t *testing.T) {
 	ok(t, os.WriteFile(path, []byte(strings.Repeat("text\n", 500)), 0o600))
 	if _, err := store.Inspect(ctx, path); !errors.Is(err, core.ErrInvalid) {
 		t.Errorf("text: %v", err)
+	}
+}
+
+// What a process left that was killed while it made a history goes when the next one
+// makes one; what another process is making at the moment stays.
+func TestCreateClearsWhatWasLeft(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{".sweepbook-new-1", ".sweepbook-new-1-wal", ".sweepbook-new-2", "mine.db"} {
+		ok(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+		if name != ".sweepbook-new-2" {
+			ok(t, os.Chtimes(filepath.Join(dir, name), old, old))
+		}
+	}
+	db, err := store.Open(t.Context(), filepath.Join(dir, "history.db"), store.Options{})
+	ok(t, err)
+	ok(t, db.Close())
+	if diff := cmp.Diff([]string{".sweepbook-new-2", "history.db", "mine.db"}, files(t, dir)); diff != "" {
+		t.Error(diff)
 	}
 }
