@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -338,23 +337,6 @@ func (c *Client) PID() int {
 		return 0
 	}
 	return c.plugin.proc.processID()
-}
-
-// dirPrefix starts the name of every private folder.
-const dirPrefix = "sweepbook-p-"
-
-// privateDir makes the plugin's folder, 0700. Its path is kept short, because that
-// of a socket in it may take little more than a hundred bytes.
-func privateDir() (string, error) {
-	base := os.TempDir()
-	if len(base) > 40 && runtime.GOOS != "windows" {
-		base = "/tmp"
-	}
-	dir, err := os.MkdirTemp(base, dirPrefix)
-	if err != nil {
-		return "", fmt.Errorf("folder for the plugin's socket: %w", err)
-	}
-	return dir, nil
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
