@@ -101,7 +101,7 @@ func (b *benchRun) point(ctx context.Context, l core.Load, repeat int) (*core.Tr
 	sink.report = func(p core.Progress) {
 		if p.Message != "" && !b.said[p.Message] {
 			b.said[p.Message] = true
-			b.say(study.EventDecision, nil, p.Message)
+			b.say(study.EventDecision, nil, b.redact.String(p.Message))
 		}
 		b.ui.event(study.Event{Kind: study.EventProgress, Text: l.Label() + " " + p.Phase, Done: p.Done, Total: p.Total})
 	}

@@ -99,8 +99,11 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	deadline := time.Now().Add(60 * time.Second)
-	for time.Now().Before(deadline) {
+	patience := time.Minute
+	if underRace {
+		patience = 5 * time.Minute
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		// A question that finds no trial yet ends with exit code 3, which is no
 		// fault here.
 		_ = ts.Exec("sweepbook", "--db", args[0], "--output", "csv", "query", args[2])

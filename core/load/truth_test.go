@@ -49,7 +49,11 @@ func TestTruth(t *testing.T) {
 			t.Fatalf("%d first chunks and %d gaps", len(r.TTFT), len(r.Gaps))
 		}
 		// The ruler's clock begins a moment after the start that is compared with.
-		if first := slices.Min(r.Late); first < -0.5 {
+		begins := 0.5
+		if raceDetector {
+			begins = 50
+		}
+		if first := slices.Min(r.Late); first < -begins {
 			t.Errorf("%d streams: a first chunk %.3f ms before it was written", n, first)
 		}
 		t.Logf("%4d streams: first chunk late median %.3f p99 %.3f ms, TTFT error median %.3f p99 %.3f ms, gap error median %.3f p99 %.3f ms; %.0f chunks per CPU second; lag p99 %s ms, sched p99 %s ms, read lag p99 %s ms, connect p99 %s ms, CPU share %s",

@@ -132,15 +132,8 @@ func (w *watch) left() time.Duration {
 	return min(time.Minute, w.check.Rule.Timeout-time.Since(w.start))
 }
 
-// look reads the log, then checks the processes and the limits.
-func (w *watch) look(seen string) error {
-	// Before the log is read: what a process wrote before its end is then in it.
-	dead := 0
-	for _, pid := range w.check.PIDs {
-		if !Alive(pid) {
-			dead = pid
-		}
-	}
+// read takes in what is new in the log.
+func (w *watch) read() error {
 	size := w.log.Size()
 	lines, err := w.log.Next()
 	if err != nil {
@@ -156,10 +149,45 @@ func (w *watch) look(seen string) error {
 			w.check.Line(line)
 		}
 	}
-	if dead != 0 {
+	return nil
+}
+
+// logBehind is how far the log may be behind the end of a server, whose output a
+// supervisor copies into it. The run that asks waits for two seconds.
+const logBehind = 1500 * time.Millisecond
+
+// diagnose says why a server has ended, and waits for its last words where nothing
+// before them does.
+func (w *watch) diagnose() (core.Diagnosis, error) {
+	for deadline := time.Now().Add(logBehind); ; time.Sleep(50 * time.Millisecond) {
 		d := core.Diagnosis{Class: core.Crash}
 		if w.check.Diagnose != nil {
 			d = w.check.Diagnose(LogTail(w.check.LogPath, tailLimit))
+		}
+		told := d.Class != "" && d.Class != core.Crash && d.Class != core.UnknownFailure
+		if told || w.check.Diagnose == nil || time.Now().After(deadline) {
+			return d, w.read()
+		}
+	}
+}
+
+// look reads the log, then checks the processes and the limits.
+func (w *watch) look(seen string) error {
+	// Before the log is read: what a process wrote before its end is then in it, or
+	// about to come.
+	dead := 0
+	for _, pid := range w.check.PIDs {
+		if !Alive(pid) {
+			dead = pid
+		}
+	}
+	if err := w.read(); err != nil {
+		return err
+	}
+	if dead != 0 {
+		d, err := w.diagnose()
+		if err != nil {
+			return err
 		}
 		if d.Line == "" {
 			d.Line = fmt.Sprintf("process %d ended before it was ready; last line of its log: %q", dead, w.lastLine)
