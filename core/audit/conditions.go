@@ -76,7 +76,7 @@ func conditionRules() []Rule {
 			},
 		},
 		{
-			ID: "E6", Version: 2, Severity: core.SeverityNote, Metrics: []string{"*"},
+			ID: "E6", Version: 3, Severity: core.SeverityNote, Metrics: []string{"*"},
 			Title: "neighbour on the host",
 			Doc: "Another launch was measured on the same machine at the same time: CPU, PCIe, memory and power were shared. Only times that the source " +
 				"gives with a zone are compared. Or other processes had memory of the trial's own GPUs before its launch (extra.gpu_neighbours): the " +

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -316,8 +317,16 @@ func (s *studySummary) usualSampling(question, name string) (string, int) {
 	return v.values[best], n
 }
 
-// neighbours finds trials of different launches that overlap on one host by more
-// than a second.
+const (
+	// besideAtMost is how many trials in progress at once are looked at; a source that
+	// gives many one time says nothing of what ran beside what.
+	besideAtMost = 16
+	// namedAtMost is how many neighbours are named.
+	namedAtMost = 4
+)
+
+// neighbours names for each record the trials of other launches that overlapped it on
+// its host by more than a second.
 func neighbours(trials []*core.Trial, byTrial map[*core.Trial]keys) map[string]string {
 	type span struct {
 		t          *core.Trial
@@ -333,21 +342,32 @@ func neighbours(trials []*core.Trial, byTrial map[*core.Trial]keys) map[string]s
 			hosts[t.Host] = append(hosts[t.Host], span{t, t.StartedAt, end})
 		}
 	}
-	out := map[string]string{}
+	beside := map[string][]string{}
+	meet := func(t, other *core.Trial) {
+		record := byTrial[t].record
+		if name := placeOfTrial(other); len(beside[record]) <= namedAtMost && !slices.Contains(beside[record], name) {
+			beside[record] = append(beside[record], name)
+		}
+	}
 	for _, spans := range hosts {
 		slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.start.UnixNano(), b.start.UnixNano()) })
-		latest := spans[0] // of those before, the one that ends last
-		for _, s := range spans[1:] {
-			if s.start.Before(latest.end.Add(-time.Second)) && s.t.ID != latest.t.ID && !sameLaunch(s.t, latest.t) {
-				for _, pair := range [2][2]*core.Trial{{s.t, latest.t}, {latest.t, s.t}} {
-					if record := byTrial[pair[0]].record; out[record] == "" {
-						out[record] = placeOfTrial(pair[1])
-					}
+		var open []span // of those before, in the order of their beginnings
+		for _, s := range spans {
+			open = slices.DeleteFunc(open, func(o span) bool { return !s.start.Before(o.end.Add(-time.Second)) })
+			for _, o := range open {
+				if s.t.ID != o.t.ID && !sameLaunch(s.t, o.t) {
+					meet(s.t, o.t)
+					meet(o.t, s.t)
 				}
 			}
-			if s.end.After(latest.end) {
-				latest = s
-			}
+			open = append(open[max(0, len(open)+1-besideAtMost):], s)
+		}
+	}
+	out := map[string]string{}
+	for record, names := range beside {
+		out[record] = strings.Join(names[:min(len(names), namedAtMost)], ", ")
+		if len(names) > namedAtMost {
+			out[record] += " and others"
 		}
 	}
 	return out
