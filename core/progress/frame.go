@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,8 +24,7 @@ func Frame(s State, now time.Time, columns int) []string {
 		lines = append(lines, fit("  "+text, width))
 	}
 	for _, l := range s.Lanes {
-		// A line each: what sets it apart stands at the end of a configuration.
-		lines = append(lines, fit(fmt.Sprintf("  [%d] %s  %s", l.Lane, doing(l, now, 0), l.Config), width))
+		lines = append(lines, fit(fmt.Sprintf("  [%d] %s  %s", l.Lane, doing(l, now, 0), cmp.Or(l.Option, l.Config)), width))
 	}
 	if b := s.Best; b != nil {
 		lines = append(lines, fit(fmt.Sprintf("  best    %s  %s, trial %d", bestText(*b), b.Option, b.Number), width))

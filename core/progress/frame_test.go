@@ -103,7 +103,7 @@ func TestLanes(t *testing.T) {
 		{Event: progress.KindStart, Study: "packed"},
 		{Event: progress.KindStage, Stage: "next"},
 		{Event: progress.KindLaunch, Lane: 2, Config: "vllm b"},
-		{Event: progress.KindLaunch, Lane: 1, Config: "vllm a"},
+		{Event: progress.KindLaunch, Lane: 1, Config: "vllm a", Option: "a"},
 		{Event: progress.KindLaunch, Lane: 3, Config: "vllm c"},
 		{Event: progress.KindReady, Lane: 1},
 		{Event: progress.KindProgress, Lane: 1, Phase: "measure", Done: 5, Total: 10, Rate: &rate},
@@ -113,7 +113,7 @@ func TestLanes(t *testing.T) {
 		e.At = t0
 		s.Take(e)
 	}
-	want := []string{"packed, next: 0 measured", "  [1] measure [##########----------] 5/10  500 tok/s  vllm a", "  [2] launch  vllm b"}
+	want := []string{"packed, next: 0 measured", "  [1] measure [##########----------] 5/10  500 tok/s  a", "  [2] launch  vllm b"}
 	if diff := cmp.Diff(want, progress.Frame(s, t0, 100)); diff != "" {
 		t.Error(diff)
 	}

@@ -33,6 +33,7 @@ type State struct {
 type Doing struct {
 	Lane   int    `json:"lane,omitempty"`   // from 1 on
 	Config string `json:"config,omitempty"` // in one line
+	Option string `json:"option,omitempty"` // what sets it apart in its stage
 
 	Phase   string    `json:"phase,omitempty"`
 	Since   time.Time `json:"since,omitzero"` // when the phase began
@@ -63,17 +64,17 @@ func (s *State) Take(e Event) {
 			s.Owner = *e.Owner
 		}
 	case KindStage:
-		s.Stage, s.Config, s.Lanes = e.Stage, "", nil
+		s.Stage, s.Config, s.Option, s.Lanes = e.Stage, "", "", nil
 		s.phase(Event{At: e.At})
 	case KindLaunch:
-		d.Config = e.Config
+		d.Config, d.Option = e.Config, e.Option
 		d.phase(Event{At: e.At, Phase: "launch"})
 	case KindReady:
 		d.phase(Event{At: e.At, Phase: "ready"})
 	case KindProgress:
 		d.phase(e)
 	case KindStopped:
-		d.Config = ""
+		d.Config, d.Option = "", ""
 		d.phase(Event{At: e.At})
 		s.Lanes = slices.DeleteFunc(s.Lanes, func(l Doing) bool { return l.Lane == e.Lane })
 	case KindTrial, KindFailed:
@@ -87,7 +88,7 @@ func (s *State) Take(e Event) {
 	case KindEnding:
 		s.Ending = true
 	case KindEnd:
-		s.End, s.Config, s.Lanes = e.End, "", nil
+		s.End, s.Config, s.Option, s.Lanes = e.End, "", "", nil
 		s.phase(Event{At: e.At})
 	}
 	if e.Left != nil {
