@@ -129,4 +129,8 @@ func TestLineNamesItsLane(t *testing.T) {
 	if got := progress.Line(e); got != "  [2] ready after 1.5s" {
 		t.Errorf("got %q", got)
 	}
+	e = progress.Event{Event: progress.KindTrial, Lane: 1, Trial: &progress.Trial{Number: 7, Workload: "chat", Load: "c=4", Option: "tp=2", Status: core.StatusOK}}
+	if got := progress.Line(e); got != "  [1] trial  7 chat c=4  (tp=2)" {
+		t.Errorf("got %q", got)
+	}
 }

@@ -12,10 +12,13 @@ import (
 // and notes are said by who hears of them first.
 func Line(e Event) string {
 	text := line(e)
-	if e.Lane > 0 && text != "" {
-		return fmt.Sprintf("  [%d] %s", e.Lane, strings.TrimLeft(text, " "))
+	if e.Lane == 0 || text == "" {
+		return text
 	}
-	return text
+	if e.Event == KindTrial && e.Trial.Option != "" { // the line of its launch may be far above
+		text += "  (" + e.Trial.Option + ")"
+	}
+	return fmt.Sprintf("  [%d] %s", e.Lane, strings.TrimLeft(text, " "))
 }
 
 func line(e Event) string {
