@@ -61,6 +61,20 @@ func markedProcesses(launch core.ID) ([]string, error) {
 	return left, nil
 }
 
+// portHolder keeps the port of a server from other runs, which look for free ones in
+// the same range and would find it free until the server listens.
+func (a *app) portHolder(study string) func(port int) (func(), bool) {
+	locks := gpu.Locks{Dir: a.lockDir()}
+	return func(port int) (func(), bool) {
+		release, err := locks.Hold(fmt.Sprintf("port-%d", port), fmt.Sprintf("port %d", port), gpu.Owner{PID: os.Getpid(), Study: study, Since: a.now().UTC()})
+		if err != nil {
+			// Without a lock it is as likely to be free as it looks.
+			return func() {}, !errors.Is(err, core.ErrHeld)
+		}
+		return release, true
+	}
+}
+
 // reserver hands the guard to core/study.
 func reserver(g *gpu.Guard) func(context.Context, core.ID, core.Config) (*study.Reserved, error) {
 	return func(ctx context.Context, launch core.ID, config core.Config) (*study.Reserved, error) {

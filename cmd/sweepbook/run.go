@@ -126,7 +126,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 	}
 	history.redact = redact
 	runner := &study.Runner{
-		File: file, Store: history, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard),
+		File: file, Store: history, Judge: j, Open: a.opener(host), Start: serverStarter(secrets), Reserve: reserver(guard), HoldPort: a.portHolder(s.Name),
 		WorkDir: workDir(db.Path()), Host: hostname, Version: version(), Release: release, Now: a.now,
 		Events: teller.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}

@@ -111,7 +111,7 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	if err := r.reserve(ctx, srv, c, trials); err != nil {
 		return srv, err
 	}
-	srv.port, err = r.ports.next(r.File.Local.PortBase, srv.reserved.Ports)
+	srv.port, err = r.ports.next(r.File.Local.PortBase, srv.reserved.Ports, r.HoldPort)
 	if err != nil {
 		return srv, err
 	}
@@ -326,9 +326,14 @@ func (r *Runner) shutDown(srv *server) {
 		polite, done := context.WithTimeout(ctx, r.grace())
 		if !exited(srv.proc) {
 			// The engine's own way first; a refusal costs nothing, since the
-			// supervisor ends the tree in any case.
+			// supervisor ends the tree in any case. At a port that another process has,
+			// that one would be asked to end.
+			base := srv.plan.Ready.BaseURL
+			if srv.launch.Failure == core.PortInUse {
+				base = ""
+			}
 			r.away(func() {
-				_ = srv.session.Stop(polite, core.StopRequest{BaseURL: srv.plan.Ready.BaseURL, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
+				_ = srv.session.Stop(polite, core.StopRequest{BaseURL: base, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
 			})
 		}
 		done()

@@ -201,3 +201,26 @@ func TestParallelIsRefused(t *testing.T) {
 		t.Errorf("a running server: %v", err)
 	}
 }
+
+// A port that another run holds is passed over, and ours are held while they are used.
+func TestPortsAreHeld(t *testing.T) {
+	b, _, _, _ := packed(t, small+"stages: [{name: one, try: [{speed: 1}, {speed: 2}]}]\n", 1)
+	held, first, taken := map[int]bool{}, 0, 0
+	b.HoldPort = func(port int) (func(), bool) {
+		if first == 0 {
+			first = port
+		}
+		if port == first || held[port] {
+			return nil, false
+		}
+		held[port] = true
+		taken++
+		return func() { delete(held, port) }, true
+	}
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if taken != 3 || len(held) != 0 {
+		t.Errorf("%d ports were held for 3 launches, %d still are", taken, len(held))
+	}
+}

@@ -11,7 +11,7 @@ import (
 // it; engines derive further ports from theirs, hence the distance.
 type portRange struct {
 	last  int
-	taken map[int]bool // by launches in progress, also before they listen
+	taken map[int]func() // by launches in progress, also before they listen: what gives each back
 }
 
 const (
@@ -22,8 +22,9 @@ const (
 )
 
 // next gives a free port of the block that begins at a port and belongs to this run
-// alone; where block is 0, one of the range from base on, which runs share.
-func (p *portRange) next(base, block int) (int, error) {
+// alone; where block is 0, one of the range from base on, which runs share. It is held
+// against other runs where hold is not nil.
+func (p *portRange) next(base, block int, hold func(port int) (release func(), ok bool)) (int, error) {
 	// Runs that share a range begin at different places, since between the look and
 	// the server's own bind another run may take the port.
 	tries, first := portTries, os.Getpid()%portTries
@@ -41,7 +42,7 @@ func (p *portRange) next(base, block int) (int, error) {
 		if p.last >= base+portStep*tries {
 			p.last = base
 		}
-		if p.taken[p.last] {
+		if p.taken[p.last] != nil {
 			continue
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", serverHost, p.last))
@@ -51,14 +52,26 @@ func (p *portRange) next(base, block int) (int, error) {
 		if err := l.Close(); err != nil {
 			return 0, fmt.Errorf("port %d: %w", p.last, err)
 		}
-		if p.taken == nil {
-			p.taken = map[int]bool{}
+		release := func() {}
+		if hold != nil {
+			var ok bool
+			if release, ok = hold(p.last); !ok {
+				continue // another run's server is about to listen there
+			}
 		}
-		p.taken[p.last] = true
+		if p.taken == nil {
+			p.taken = map[int]func(){}
+		}
+		p.taken[p.last] = release
 		return p.last, nil
 	}
 	return 0, fmt.Errorf("no free port from %d on: set ports in local.yaml", base)
 }
 
 // giveBack ends the taking of a port; 0 is none.
-func (p *portRange) giveBack(port int) { delete(p.taken, port) }
+func (p *portRange) giveBack(port int) {
+	if release := p.taken[port]; release != nil {
+		release()
+		delete(p.taken, port)
+	}
+}

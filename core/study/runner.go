@@ -10,7 +10,7 @@ import (
 	"github.com/sweepbook/sweepbook/core"
 )
 
-// Runner carries out one study. All fields but Events, Reserve and GraceTime are
+// Runner carries out one study. All fields but Events, Reserve, HoldPort and GraceTime are
 // needed. Where a study has several launches in progress at once, Start, Reserve and
 // the sessions of Open are used by several goroutines, Store and Judge by one at a time.
 type Runner struct {
@@ -28,6 +28,9 @@ type Runner struct {
 	// Reserve makes the machine's GPUs ready for a launch; nil looks after none. A
 	// *core.LaunchError fails the launch and ends the run.
 	Reserve func(ctx context.Context, launch core.ID, config core.Config) (*Reserved, error)
+	// HoldPort keeps a port from other runs of this machine until release; not ok where
+	// one of them has it. nil keeps none.
+	HoldPort func(port int) (release func(), ok bool)
 	// WorkDir holds a private folder for each launch.
 	WorkDir string
 	// Host names this machine in the history.

@@ -287,6 +287,12 @@ func ServerVersion(ctx context.Context, base string) string {
 	return v.Version
 }
 
+// AnsweredByAnother reports whether the port of a base URL is certainly held by a process
+// that is none of some, nor of theirs.
+func AnsweredByAnother(base string, pids []int) bool {
+	return len(pids) > 0 && PortOwner(pids, portOf(base)) == OwnerForeign
+}
+
 func portOf(base string) int {
 	u, err := url.Parse(base)
 	if err != nil {

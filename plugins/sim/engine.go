@@ -71,6 +71,10 @@ const stopTimeout = 2 * time.Second
 // Stop implements core.Engine: it posts to /shutdown. A server that is gone
 // already is no error.
 func (a *adapter) Stop(ctx context.Context, req core.StopRequest) error {
+	// Who answers at the port may be the server of another run, which must not be ended.
+	if req.BaseURL == "" || serving.AnsweredByAnother(req.BaseURL, req.PIDs) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, req.BaseURL+"/shutdown", nil)

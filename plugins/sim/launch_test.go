@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"strings"
@@ -172,6 +173,15 @@ func TestPortOfAnotherServer(t *testing.T) {
 		var launch *core.LaunchError
 		if !errors.As(err, &launch) || launch.Class != core.PortInUse {
 			t.Errorf("error %v", err)
+		}
+		// Ending ours leaves the other one alone.
+		if err := engine.Stop(context.Background(), core.StopRequest{BaseURL: other, PIDs: []int{p.cmd.Process.Pid}, Grace: time.Second}); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if resp, err := http.Get(other + "/health"); err != nil {
+			t.Errorf("the other server was ended: %v", err)
+		} else if resp.Body.Close(); resp.StatusCode != http.StatusOK {
+			t.Errorf("the other server answers %s", resp.Status)
 		}
 	})
 	t.Run("another model", func(t *testing.T) {
