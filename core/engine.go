@@ -203,6 +203,8 @@ type Sink interface {
 
 // StopRequest names the server to end.
 type StopRequest struct {
+	// BaseURL is where the server answers; empty where another process has its port, so
+	// that nothing may be asked there.
 	BaseURL string
 	PIDs    []int
 	Grace   time.Duration
