@@ -33,7 +33,8 @@ for i in range(int(sys.argv[1])):
     print(json.dumps({"prompt": f"request {i} of many", "output_tokens": int(sys.argv[2]), "output_tokens_count": int(sys.argv[2])}))
 PY
 
-"$sweepbook" bench "$url" --model "$model" --dataset custom --data "$work/prompts.jsonl" --requests $requests --concurrency $concurrency > "$work/ruler.txt"
+"$sweepbook" bench "$url" --model "$model" --dataset custom --data "$work/prompts.jsonl" --requests $requests --concurrency $concurrency \
+  --ignore-eos > "$work/ruler.txt"
 "$folder/vllm/bin/vllm" bench serve --backend openai-chat --endpoint /v1/chat/completions --base-url "$url" --model "$model" \
   --tokenizer "$folder/tokenizer" --dataset-name custom --dataset-path "$work/prompts.jsonl" --custom-output-len -1 --skip-chat-template \
   --disable-shuffle --num-prompts $requests --max-concurrency $concurrency --ignore-eos --disable-tqdm \

@@ -2634,7 +2634,8 @@ func (x *Summary) GetFigures() map[string]*Value {
 // StopRequest names the server to end.
 type StopRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it answers.
+	// Where it answers. Empty where that port is another process's: then there is
+	// nobody to ask, only the processes below.
 	BaseUrl string `protobuf:"bytes,1,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
 	// Leader of each process, in plan order.
 	Pids []int64 `protobuf:"varint,2,rep,packed,name=pids,proto3" json:"pids,omitempty"`
