@@ -105,9 +105,9 @@ func codeOf(ctx context.Context, err error) int {
 func (a *app) command(c *cli.Command) *cli.Command {
 	c.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 		if flag, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); unknown {
-			return usageError{hinted{fmt.Errorf("%s: unknown flag -%s", cmd.FullName(), flag), "what begins with a dash and is no flag goes after --"}}
+			return unknownFlag(cmd, flag)
 		}
-		return usagef("%s: %v", cmd.FullName(), err)
+		return usagef("%s%v", at(cmd), err)
 	}
 	c.DisableSliceFlagSeparator = true
 	c.HideHelpCommand = true
@@ -117,6 +117,30 @@ func (a *app) command(c *cli.Command) *cli.Command {
 		c.Action = unknownCommand
 	}
 	return c
+}
+
+// at names a command at the beginning of a message, which the program's own name
+// goes before.
+func at(cmd *cli.Command) string {
+	_, below, found := strings.Cut(cmd.FullName(), " ")
+	if !found {
+		return ""
+	}
+	return below + ": "
+}
+
+// unknownFlag answers a mistyped flag, or a word that begins with a dash.
+func unknownFlag(cmd *cli.Command, flag string) error {
+	var names []string
+	for _, command := range cmd.Lineage() {
+		for _, f := range command.VisibleFlags() {
+			names = append(names, f.Names()[0]) // without the letter that stands for it
+		}
+	}
+	if near := core.NearestNames(flag, names); len(flag) > 1 && len(near) > 0 {
+		return usagef("%sunknown flag --%s; nearest: --%s", at(cmd), flag, strings.Join(near, ", --"))
+	}
+	return usageError{hinted{errors.New(at(cmd) + "unknown flag -" + flag), "what begins with a dash and is no flag goes after --"}}
 }
 
 // unknownCommand answers a mistyped command; without any argument it shows help.
@@ -130,7 +154,7 @@ func unknownCommand(_ context.Context, cmd *cli.Command) error {
 			names = append(names, c.Name)
 		}
 	}
-	msg := fmt.Sprintf("%s: no command %q", cmd.FullName(), cmd.Args().First())
+	msg := fmt.Sprintf("%sno command %q", at(cmd), cmd.Args().First())
 	if near := core.NearestNames(cmd.Args().First(), names); len(near) > 0 {
 		msg += "; nearest: " + strings.Join(near, ", ")
 	}
