@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Study is a named question: which configuration of which engines serves this
 // model on this hardware best. It is made from a study file.
@@ -62,6 +65,7 @@ type RunRules struct {
 	WarmupRequests string        `json:"warmup_requests,omitempty"`
 	ReadyTimeout   time.Duration `json:"ready_timeout"`
 	TrialTimeout   time.Duration `json:"trial_timeout"`
+	StallTimeout   time.Duration `json:"stall_timeout,omitempty"` // of a stream that brings nothing, see Stall
 	Repeats        int           `json:"repeats"`
 	GPUHours       float64       `json:"gpu_hours,omitempty"` // budget; 0 is none
 	Trials         int           `json:"trials,omitempty"`    // budget of measured trials; 0 is none
@@ -76,6 +80,12 @@ type RunRules struct {
 	Reuse  bool          `json:"reuse,omitempty"`
 	MaxAge time.Duration `json:"max_age,omitempty"`
 }
+
+// StallAfter is how long a stream may bring nothing where nobody says otherwise.
+const StallAfter = time.Minute
+
+// Stall is how long a stream may bring nothing.
+func (r RunRules) Stall() time.Duration { return cmp.Or(r.StallTimeout, StallAfter) }
 
 // GPURules say what else may be on the GPUs of a launch.
 type GPURules struct {

@@ -41,6 +41,7 @@ func (a *app) benchCommand() *cli.Command {
 			&cli.StringFlag{Name: "concurrency", Usage: "`N` requests in flight at most, or unlimited", Value: "unlimited"},
 			&cli.StringFlag{Name: "rate", Usage: "requests per second, or unlimited", Value: "unlimited"},
 			&cli.StringFlag{Name: "warmup", Usage: "`N` requests before each load, never counted: 8, concurrency or '2 * concurrency'", Value: "concurrency"},
+			&cli.DurationFlag{Name: "stall", Usage: "`TIME` without a line after which a stream has failed; ten times as long without any token, for one that waits for its first", Value: core.StallAfter},
 			&cli.IntFlag{Name: "seed", Usage: "`N` for prompts and arrivals; default another one each time"},
 			&cli.StringSliceFlag{Name: "goodput", Usage: "count requests within `METRIC:MS`, as ttft:200; again for further limits"},
 			&cli.BoolFlag{Name: "flush-cache", Usage: "empty the server's prefix cache before each load"},

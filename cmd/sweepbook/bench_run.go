@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -107,7 +106,7 @@ func (b *benchRun) point(ctx context.Context, l core.Load, repeat int) (*core.Tr
 	}
 	observer := load.Observe(ctx, sink, load.Observation{BaseURL: b.srv.url, GPUs: b.srv.gpus})
 	err = load.Run(ctx, core.BenchmarkRequest{Trial: t.ID, BaseURL: b.srv.url, Model: b.srv.model, Config: t.Setup.Config,
-		Workload: t.Workload, Load: l, Warmup: warmup, DataPath: b.asked.dataPath, IdleTimeout: time.Minute}, observer)
+		Workload: t.Workload, Load: l, Warmup: warmup, DataPath: b.asked.dataPath, IdleTimeout: b.cmd.Duration("stall")}, observer)
 	seen := observer.Finish(ctx)
 	t.EndedAt = a.now().UTC()
 	if err != nil && ctx.Err() == nil {

@@ -22,16 +22,22 @@ var (
 	// errWindow: the measured window is over.
 	errWindow = errors.New("end of the measured window")
 	errTotal  = errors.New("request timeout")
-	errIdle   = errors.New("idle timeout")
 )
 
+// errDropped is what became of a request that the server took and gave up.
+var errDropped = errors.New("connection closed before the answer was whole")
+
 const (
-	maxBody     = 64 << 20 // of an answer that was not streamed
-	maxErrBody  = 4 << 10  // of a refusal
-	maxHead     = 256 << 10
-	drainTime   = 200 * time.Millisecond
-	idleConnAge = 2 * time.Second
-	readBuffer  = 2 << 10 // of one stream; it grows for a longer line
+	maxBody    = 64 << 20 // of an answer that was not streamed
+	maxErrBody = 4 << 10  // of a refusal
+	maxHead    = 256 << 10
+	drainTime  = 200 * time.Millisecond
+	// repeatWithin is how soon after a request its connection must be found closed for
+	// the two to have crossed: a round trip, and what a busy machine adds to it. A
+	// server that closes later has dropped the request, which is a failure.
+	repeatWithin = 100 * time.Millisecond
+	idleConnAge  = 2 * time.Second
+	readBuffer   = 2 << 10 // of one stream; it grows for a longer line
 )
 
 // client sends requests of one phase of a trial.
@@ -117,7 +123,7 @@ func (c *client) send(ctx context.Context, j job, due time.Duration, a *answer) 
 	if d := c.req.RequestTimeout; d > 0 {
 		defer time.AfterFunc(d, func() { cancel(errTotal) }).Stop()
 	}
-	idle := &idleWatch{limit: c.req.IdleTimeout, run: c.pulse, end: func() { cancel(errIdle) }}
+	idle := &idleWatch{limit: c.req.IdleTimeout, run: c.pulse, end: func(why stalled) { cancel(why) }}
 	idle.start()
 	defer idle.stop()
 
@@ -133,13 +139,14 @@ func (c *client) send(ctx context.Context, j job, due time.Duration, a *answer) 
 		return s
 	}
 	s.Outcome = core.OutcomeFailed
+	var stall stalled
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		s.Error = failureText(err)
 	case errors.Is(cause, errTotal):
 		s.Error = fmt.Sprintf("%s: no whole answer within %v", classTimeout, c.req.RequestTimeout)
-	case errors.Is(cause, errIdle):
-		s.Error = fmt.Sprintf("%s: nothing came for %v", classStall, c.req.IdleTimeout)
+	case errors.As(cause, &stall):
+		s.Error = failureText(trouble(classStall, stall))
 	default:
 		// The window is over, or the whole run was cancelled: the run's own limit.
 		s.Outcome = core.OutcomeIncomplete
@@ -170,8 +177,17 @@ func (c *client) exchange(ctx context.Context, cancel context.CancelCauseFunc, j
 	req.Header.Set("Accept-Encoding", "identity")
 	// Some servers close a connection after an answer without saying so. net/http then
 	// asks again on a new one, if not a byte of an answer has come, of requests that it
-	// takes for repeatable; the empty list says so and is not sent.
+	// takes for repeatable; the empty list says so and is not sent. It asks for the body
+	// before, which is where a request that the server dropped while it worked on it is
+	// told from one that met a closing connection.
 	req.Header["Idempotency-Key"] = []string{}
+	req.GetBody = func() (io.ReadCloser, error) {
+		if on == nil || on.silence() > repeatWithin {
+			return nil, trouble(classClosed, errDropped)
+		}
+		c.self.again()
+		return io.NopCloser(bytes.NewReader(j.body)), nil
+	}
 	resp, err := c.http.Do(req)
 	if on != nil {
 		// Building the request and the way through net/http are the client's own time.

@@ -25,14 +25,14 @@ func TestCourse(t *testing.T) {
 	n := core.Number
 	synctest.Test(t, func(t *testing.T) {
 		tel := playing(t)
-		tel.take(GPUReading{UUID: "a", PowerW: n(999), SMClockMHz: n(1), MemoryUsedMiB: n(1)}, time.Now())
+		tel.take(GPUReading{UUID: "a", PowerW: n(999), SMClockMHz: n(1), MemoryUsedMiB: n(1)})
 		time.Sleep(time.Second)
 		tel.Begin()
 		for i := range 3 {
 			time.Sleep(time.Second)
 			b := GPUReading{UUID: "b", PowerW: n(100), SMClockMHz: n(1200)}
-			tel.take(GPUReading{UUID: "a", PowerW: n(300 + float64(i)), SMClockMHz: n(1800), MemoryUsedMiB: n(1000)}, time.Now())
-			tel.take(b, time.Now())
+			tel.take(GPUReading{UUID: "a", PowerW: n(300 + float64(i)), SMClockMHz: n(1800), MemoryUsedMiB: n(1000)})
+			tel.take(b)
 		}
 		tel.Stop()
 		want := &core.Course{AtMS: []int64{1000, 2000, 3000}, PowerW: []float64{400, 401, 402}, SMClockMHz: []float64{1500, 1500, 1500}}
@@ -58,7 +58,7 @@ func TestCourseIsBounded(t *testing.T) {
 		tel.Begin()
 		for range 24 * 3600 {
 			time.Sleep(time.Second)
-			tel.take(GPUReading{UUID: "a", PowerW: core.Number(100)}, time.Now())
+			tel.take(GPUReading{UUID: "a", PowerW: core.Number(100)})
 		}
 		tel.Stop()
 		c := tel.Course()

@@ -97,7 +97,7 @@ func failureText(err error) string {
 	}
 	c := classOf(err)
 	if c == classClosed {
-		what = errors.New("connection closed before the answer was whole")
+		what = errDropped
 	}
 	return oneLine(string(c) + ": " + what.Error())
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,8 +87,8 @@ func TestFailures(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 		}, 150 * time.Millisecond, 100 * time.Millisecond},
-		{"idle before the head", "stall: nothing came for 100ms", func(_ http.ResponseWriter, r *http.Request, _ asked) { <-r.Context().Done() }, 0, 100 * time.Millisecond},
-		{"idle after the head", "stall: nothing came for 100ms", func(w http.ResponseWriter, r *http.Request, _ asked) { hang(w, r) }, 0, 100 * time.Millisecond},
+		{"idle before the head", "stall: no token came from the server for 1", func(_ http.ResponseWriter, r *http.Request, _ asked) { <-r.Context().Done() }, 0, 100 * time.Millisecond},
+		{"idle after the head", "stall: no token came from the server for 1", func(w http.ResponseWriter, r *http.Request, _ asked) { hang(w, r) }, 0, 100 * time.Millisecond},
 		{"idle after a token", "stall: nothing came for 100ms", func(w http.ResponseWriter, r *http.Request, _ asked) {
 			write(w, `{"choices":[{"delta":{"content":"x"}}]}`)
 			hang(w, r)
@@ -182,6 +183,37 @@ func TestClosedConnections(t *testing.T) {
 	if len(s.samples) != 20 {
 		t.Errorf("%d samples", len(s.samples))
 	}
+}
+
+// TestDroppedRequests: a server that takes a request on a connection which it has
+// answered on, works on it and closes, has failed it. It is not asked again.
+func TestDroppedRequests(t *testing.T) {
+	t.Parallel()
+	var number, dropped atomic.Int32
+	f := serve(t, func(w http.ResponseWriter, _ *http.Request, _ asked) {
+		if number.Add(1)%3 != 0 {
+			good(w, 1, 0)
+			return
+		}
+		dropped.Add(1)
+		time.Sleep(300 * time.Millisecond)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = conn.Close()
+	})
+	s := run(t, request(f.URL, random(4, 1, "", nil), closed(1, 10)))
+	for _, a := range s.samples {
+		if a.Outcome == core.OutcomeFailed && load.ErrorClass(a.Error) != "closed" {
+			t.Error(a.Error)
+		}
+	}
+	if n := len(f.requests()); n != 10 {
+		t.Errorf("the server was asked %d times for 10 requests", n)
+	}
+	check(t, load.Figures(s.samples), map[string]float64{"completed": float64(10 - dropped.Load()), "failed": float64(dropped.Load())})
 }
 
 // TestCommentsKeepAlive: pings move the stream although no token comes.

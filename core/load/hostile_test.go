@@ -73,8 +73,8 @@ func TestHostileServers(t *testing.T) {
 		url               string
 	}{
 		{"stall", "stall", "nothing came for 200ms", rawServer(t, func(c net.Conn) { _, _ = io.WriteString(c, streamHead+token); closedBy(c) })},
-		{"half-open: never answers", "stall", "nothing came for 200ms", rawServer(t, func(c net.Conn) { closedBy(c) })},
-		{"slow-loris in the head", "stall", "nothing came", rawServer(t, func(c net.Conn) {
+		{"half-open: never answers", "stall", "no token came from the server for 2", rawServer(t, func(c net.Conn) { closedBy(c) })},
+		{"slow-loris in the head", "stall", "no token came", rawServer(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			drip(c, "X-A: aaaaaaaa\r\n")
 		})},
@@ -82,7 +82,7 @@ func TestHostileServers(t *testing.T) {
 			_, _ = io.WriteString(c, streamHead+token+"data: ")
 			drip(c, "x")
 		})},
-		{"slow-loris in a whole answer", "stall", "nothing came", rawServer(t, func(c net.Conn) {
+		{"slow-loris in a whole answer", "stall", "no token came", rawServer(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n{\"choices\":[")
 			drip(c, " ")
 		})},

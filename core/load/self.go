@@ -18,6 +18,7 @@ type self struct {
 	mu       sync.Mutex
 	lags     []float32 // ms
 	connects []float32 // ms
+	repeats  int
 	loops    int
 	judged   int
 	ttfos    []float64 // ms
@@ -49,6 +50,14 @@ func (s *self) connect(d time.Duration) {
 	s.connects = append(s.connects, float32(d)/float32(time.Millisecond))
 }
 
+// again tells that a request was asked a second time, as its connection was closing
+// when it was sent.
+func (s *self) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.repeats++
+}
+
 // answered looks at a completed answer.
 func (s *self) answered(sample *core.Sample, a *answer) {
 	loops, known := a.tail.loops()
@@ -76,6 +85,7 @@ const LagAllowance = time.Millisecond
 //	client_sched_p99_ms  p99 of the time from when a goroutine could run until it did
 //	client_read_lag_p99_ms  p99 of how long bytes of an answer waited until they were read, where the kernel tells
 //	connect_p99_ms       p99 of the wait for a connection
+//	asked_again          requests that met a closing connection and were sent a second time; absent where none was
 //	degenerate_share     share of the answers, of those long enough to tell, whose end is a loop
 //	mean_ttfo_ms …       time to the first token that is not reasoning, where reasoning came before
 func (s *self) summary() map[string]core.Value {
@@ -105,6 +115,7 @@ func (s *self) summary() map[string]core.Value {
 	set("client_late_share", float64(late)/float64(len(s.lags)), len(s.lags) > 0)
 	v, ok = p99(s.connects)
 	set("connect_p99_ms", v, ok)
+	set("asked_again", float64(s.repeats), s.repeats > 0)
 	if cpu, ok := processCPU(); ok {
 		wall := time.Since(s.wall)
 		set("client_cpu_share", (cpu-s.cpu).Seconds()/(wall.Seconds()*float64(runtime.GOMAXPROCS(0))), wall > 0)

@@ -40,6 +40,8 @@ type Telemetry struct {
 	bits   uint64
 	asked  bool // some reading told its reasons
 	course gpuCourse
+
+	stopped bool // what is read now counts no more
 }
 
 // gpuTrack is what is known of one GPU.
@@ -147,16 +149,20 @@ func (t *Telemetry) read(in io.Reader) error {
 		if err != nil {
 			return err
 		}
-		t.take(r, time.Now())
+		t.take(r)
 	}
 	return lines.Err()
 }
 
 // take adds a reading. Power is taken as constant from one reading to the next, so
 // that a pause between readings does not lose energy.
-func (t *Telemetry) take(r GPUReading, now time.Time) {
+func (t *Telemetry) take(r GPUReading) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.stopped {
+		return
+	}
+	now := time.Now()
 	id := r.UUID
 	if id == "" {
 		id = r.Index
@@ -230,7 +236,11 @@ func (t *Telemetry) Begin() {
 // over the GPUs. It returns within two seconds whatever nvidia-smi does; without a
 // reading the figures are empty.
 func (t *Telemetry) Stop() core.Figures {
+	// What is read after this moment is no longer of the window.
+	t.mu.Lock()
 	now := time.Now()
+	t.stopped = true
+	t.mu.Unlock()
 	t.cancel()
 	select {
 	case <-t.done:

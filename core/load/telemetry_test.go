@@ -99,13 +99,13 @@ func TestTelemetryFigures(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		tel := fresh(t)
-		tel.take(reading("a", 999, 100, 9000, 0x40), time.Now()) // before the window
+		tel.take(reading("a", 999, 100, 9000, 0x40)) // before the window
 		time.Sleep(time.Second)
 		tel.Begin()
 		for i := range 10 {
 			time.Sleep(time.Second)
-			tel.take(reading("a", 300, 1800, 1000, 1), time.Now())
-			tel.take(reading("b", 100, 1200, float64(100*i), 0), time.Now())
+			tel.take(reading("a", 300, 1800, 1000, 1))
+			tel.take(reading("b", 100, 1200, float64(100*i), 0))
 		}
 		f := tel.Stop()
 		// a goes from 999 W to 300 W within the first second.
@@ -122,7 +122,7 @@ func TestTelemetryFigures(t *testing.T) {
 
 		tel = fresh(t)
 		time.Sleep(time.Second)
-		tel.take(reading("a", 700, 1500, 0, 0x24), time.Now())
+		tel.take(reading("a", 700, 1500, 0, 0x24))
 		if v, why := tel.Throttled(); v != core.Bool(true) || strings.Join(why, "; ") != "power limit; software thermal slowdown" {
 			t.Errorf("throttled %v by %q", v, why)
 		}

@@ -69,6 +69,9 @@ func (w *wire) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
+// silence is how long after the request was written the last read returned.
+func (w *wire) silence() time.Duration { return time.Duration(w.seen.Load() - w.written.Load()) }
+
 // delays counts how long bytes waited in the kernel until they were read, in four
 // steps for each doubling of the wait.
 type delays struct{ counts [128]atomic.Int64 }

@@ -98,6 +98,7 @@ func (f *File) run(n node) {
 				"ready": func(n node) { r.ReadyTimeout = n.duration() },
 				"trial": func(n node) { r.TrialTimeout = n.duration() },
 				"stop":  func(n node) { r.StopTimeout = n.duration() },
+				"stall": func(n node) { r.StallTimeout = n.duration() },
 			})
 		},
 		"gpu": func(n node) {

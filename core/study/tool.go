@@ -177,7 +177,7 @@ func (r *Runner) warmUp(ctx context.Context, srv *server, t *core.Trial) {
 	// A server that answers none of them will fail the tool, where it is recorded.
 	_ = load.Run(ctx, core.BenchmarkRequest{Trial: t.ID, BaseURL: srv.ready.BaseURL, Model: srv.ready.Model, Config: t.Setup.Config, Workload: w,
 		Load:        core.Load{Concurrency: flight, NumPrompts: core.Number(float64(n)), Seed: core.Number(t.Load.Seed.Num + seedStride/2)},
-		IdleTimeout: time.Minute}, discard{})
+		IdleTimeout: r.File.Study.Run.Stall()}, discard{})
 }
 
 // runTool runs the command to its end, or ends it: at the limit of time, with the

@@ -126,7 +126,7 @@ func (r *Runner) benchmark(ctx context.Context, srv *server, t *core.Trial, sink
 	}()
 	req := core.BenchmarkRequest{
 		Trial: t.ID, BaseURL: srv.ready.BaseURL, Model: srv.ready.Model, Config: t.Setup.Config,
-		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.File.DataPath(t.Workload), IdleTimeout: time.Minute,
+		Workload: t.Workload, Load: t.Load, Warmup: n, DataPath: r.File.DataPath(t.Workload), IdleTimeout: s.Run.Stall(),
 	}
 	err = srv.session.Benchmark(limited, req, sink)
 	if errors.Is(err, core.ErrUnimplemented) {

@@ -47,3 +47,31 @@ func TestHealthFirst(t *testing.T) {
 		t.Errorf("health was asked %d times, the models %d times before it was good", looks.Load(), early.Load())
 	}
 }
+
+// TestBusyIsNoTry: answers of a server that is still busy do not use up the tries
+// of one that fails now and then while it warms up.
+func TestBusyIsNoTry(t *testing.T) {
+	var asked atomic.Int64
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
+	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, _ *http.Request) {
+		switch n := asked.Add(1); {
+		case n <= 3:
+			http.Error(w, "loading", http.StatusServiceUnavailable)
+		case n == 4:
+			http.Error(w, "not yet", http.StatusInternalServerError)
+		default:
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"text\":\"a\"}]}\n\ndata: [DONE]\n\n")
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	log := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := serving.ReadyCheck{Rule: core.ReadyRule{BaseURL: server.URL, Model: "m", Timeout: time.Minute}, PIDs: []int{os.Getpid()}, LogPath: log}
+	if err := check.Await(t.Context()); err != nil {
+		t.Errorf("after %d completions: %v", asked.Load(), err)
+	}
+}

@@ -83,7 +83,10 @@ func (c ReadyCheck) Await(ctx context.Context) error {
 				return w.look("ready")
 			}
 			seen = err.Error()
-			if tries++; !again && tries >= completionTries {
+			if !again {
+				tries++
+			}
+			if tries >= completionTries {
 				if err := w.look(seen); err != nil {
 					return err
 				}
