@@ -25,6 +25,14 @@ func restsOn(field string) []string {
 		return []string{"input_tokens", "output_tokens", "duration_s"}
 	case "est_e2el_ms":
 		return []string{"mean_ttft_ms", "mean_tpot_ms", "output_tokens", "completed"}
+	case "usd_per_mtok_output":
+		return []string{"output_tps", "gpus"}
+	case "usd_per_mtok_total":
+		return []string{"total_tps", "gpus"}
+	case "mbu":
+		return []string{"mean_tpot_ms"}
+	case "mfu":
+		return []string{"input_tokens", "output_tokens", "duration_s"}
 	case "joules_per_output_token":
 		return []string{"energy_j", "output_tokens"}
 	case "tp", "pp", "dp", "ep":

@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"strconv"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -376,10 +377,19 @@ func (c *compiler) unite(n ast.Node, l, r *node) (core.Type, error) {
 	return 0, c.errorf(c.start(n), "the alternatives are %s and %s: they must be of one kind", kindName(l.typ), kindName(r.typ))
 }
 
-// bin is x rounded down to a multiple of w.
+// bin is x rounded down to a multiple of w. What lies a rounding of floating point
+// below a multiple is that multiple: 0.3 is three times 0.1.
 func bin(x, w core.Value) core.Value {
 	if x.Kind != core.KindNumber || w.Kind != core.KindNumber || !(w.Num > 0) || x.IsUnlimited() {
 		return core.Missing()
 	}
-	return finite(math.Floor(x.Num/w.Num) * w.Num)
+	n := x.Num / w.Num
+	if near := math.Round(n); math.Abs(n-near) <= 1e-9*max(1, math.Abs(near)) {
+		n = near
+	}
+	v := finite(math.Floor(n) * w.Num)
+	if v.Kind == core.KindNumber {
+		v.Num, _ = strconv.ParseFloat(strconv.FormatFloat(v.Num, 'g', 12, 64), 64)
+	}
+	return v
 }

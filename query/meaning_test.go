@@ -118,7 +118,7 @@ func TestMeaning(t *testing.T) {
 		{"(missing(output_tps) ? total_tps : output_tps) == 1000", yes}, {"simulated ? false : true", yes},
 		// Functions and literals.
 		{"true", yes}, {"false", no}, {"not false", yes}, {"true and output_tps > 1", undecided},
-		{"bin(total_tps, 300) == 900", yes}, {"bin(-1, 8) == -8", yes}, {"missing(bin(total_tps, 0))", yes}, {"missing(bin(output_tps, 8))", yes},
+		{"bin(total_tps, 300) == 900", yes}, {"bin(-1, 8) == -8", yes}, {"bin(0.3, 0.1) == 0.3 and bin(0.7, 0.1) == 0.7 and bin(0.29, 0.1) == 0.2", yes}, {"missing(bin(total_tps, 0))", yes}, {"missing(bin(output_tps, 8))", yes},
 		{"max(total_tps, 5, 3) == 1000", yes}, {"min(total_tps, 5) == 5", yes}, {"mean(1, 2, 6) == 3", yes}, {"median(1, 2, 6) == 2", yes},
 		{"missing(max(total_tps, output_tps))", yes},
 		{"1 < request_rate < 5", yes}, {"5 < request_rate < 9", no}, {"quality.mmlu > 0.5", yes}, {"p50_ttft_ms == 3", undecided},

@@ -149,7 +149,12 @@ func shown(c query.Column, v core.Value) string {
 	for x := math.Abs(v.Num); x < 1 && digits < 6; x *= 10 {
 		digits++
 	}
-	return strconv.FormatFloat(v.Num, 'f', digits, 64)
+	text := strconv.FormatFloat(v.Num, 'f', digits, 64)
+	// A share that is nearly all or nearly none is neither: 9996 of 10000 is no 1.
+	for ; math.Abs(v.Num) < 1 && digits < 12 && strings.Trim(text[len(text)-digits:], "0") == ""; digits++ {
+		text = strconv.FormatFloat(v.Num, 'f', digits+1, 64)
+	}
+	return text
 }
 
 func (t table) writeTable(w io.Writer) error {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,10 +167,11 @@ func (r *Runner) conclude(ctx context.Context, srv *server, t *core.Trial, sampl
 	r.price(t)
 }
 
-// price sets what tokens cost where the study says what a GPU does.
+// price sets what tokens cost where the study says what a GPU does: on as many GPUs
+// as the trial had, which another layout changes.
 func (r *Runner) price(t *core.Trial) {
 	if price := r.File.Study.Hardware.USDPerGPUHour; price > 0 {
-		priced(t, price*float64(max(1, r.File.Study.Hardware.GPUs)))
+		priced(t, price*cmp.Or(t.Setup.GPUs, float64(max(1, r.File.Study.Hardware.GPUs))))
 	}
 }
 
