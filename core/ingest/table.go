@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
@@ -46,6 +47,7 @@ type table struct {
 	markdown bool
 	columns  []column
 	names    []string
+	vague    []bool  // columns of which some cell has no unit either
 	kind     *format // rows are objects of this kind
 	open     bool
 	found    bool // a table was opened
@@ -80,7 +82,7 @@ func (t *table) head(cells []string) bool {
 	if len(cells) < 2 || len(cells) > maxColumns {
 		return false
 	}
-	t.names, t.columns, t.kind = cells, nil, nil
+	t.names, t.columns, t.kind, t.vague = cells, nil, nil, make([]bool, len(cells))
 	keys, known := &object{}, false
 	for _, name := range cells {
 		c := columnFor(name, t.in.mapping)
@@ -145,8 +147,8 @@ func (t *table) end() error {
 	default:
 		t.out.skip(0, "unknown content: no table with a known column: name its columns in import.yaml")
 	}
-	for _, c := range t.columns {
-		if c.as == columnVague && t.kind == nil {
+	for i, c := range t.columns {
+		if t.vague[i] && t.kind == nil {
 			t.out.warn(0, fmt.Sprintf("column %q states no unit or no statistic: kept as extra.%s; name its field and unit in import.yaml", c.name, snakeLabel(c.name)))
 		}
 	}
@@ -161,6 +163,11 @@ func (t *table) row(l line) {
 		cells = markdownCells(l.raw)
 	} else {
 		cells, err = splitRow(l.raw, t.comma)
+	}
+	if t.comma == ';' {
+		for i := range cells {
+			cells[i] = pointed(cells[i])
+		}
 	}
 	for t.comma == '\t' && len(cells) < len(t.columns) {
 		cells = append(cells, "") // blanks at the end of a line are cut off
@@ -193,9 +200,40 @@ func (t *table) row(l line) {
 	t.out.begin()
 	d := newDraft("table", "", l.no)
 	for i, c := range t.columns {
-		d.cell(c, cells[i])
+		d.cell(t.withUnit(i, c, cells))
 	}
 	d.addRow(t.out, raw)
+}
+
+// cellUnit is a latency whose unit stands beside it and not in the head of its column.
+var cellUnit = regexp.MustCompile(`^([+-]?[0-9][0-9.,]*) ?(s|ms|us|µs)$`)
+
+// withUnit gives a cell and what its column means with the unit of that cell.
+func (t *table) withUnit(i int, c column, cells []string) (column, string) {
+	if c.as != columnVague {
+		return c, cells[i]
+	}
+	if m := cellUnit.FindStringSubmatch(strings.TrimSpace(cells[i])); m != nil {
+		if clear := columnFor(c.name+" ("+m[2]+")", t.in.mapping); clear.as == columnPlace {
+			return clear, m[1]
+		}
+	}
+	t.vague[i] = true
+	return c, cells[i]
+}
+
+// decimalComma is a number as spreadsheets write it where the comma is the decimal
+// mark, with or without points or blanks between thousands.
+var decimalComma = regexp.MustCompile(`^([+-]?\d+|[+-]?\d{1,3}(?:[.  ]\d{3})+),(\d+)( ?%)?$`)
+
+// pointed writes a number with a decimal point. Where values are separated by
+// semicolons that is what the comma is for: 51,234 is no fifty thousand.
+func pointed(cell string) string {
+	m := decimalComma.FindStringSubmatch(strings.TrimSpace(cell))
+	if m == nil {
+		return cell
+	}
+	return strings.NewReplacer(".", "", " ", "", " ", "").Replace(m[1]) + "." + m[2] + strings.TrimSpace(m[3])
 }
 
 // addRow hands a row over unless it states no figure and no status.
