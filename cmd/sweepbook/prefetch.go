@@ -24,7 +24,7 @@ import (
 func (a *app) prefetchCommand() *cli.Command {
 	return a.command(&cli.Command{
 		Name:      "prefetch",
-		Usage:     "get the models, images and data that a study needs, while no GPU is held",
+		Usage:     "get the models and images that a study needs, while no GPU is held",
 		ArgsUsage: "STUDY.yaml",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "dry-run", Usage: "only say what is here and what is missing"}},
 		Action: func(ctx context.Context, cmd *cli.Command) error {

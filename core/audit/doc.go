@@ -18,6 +18,7 @@
 //	repeat.go       D5 D6    records of one trial, repeats of one setup
 //	conditions.go   E1 E2 E4-E8 E14  how the measurement was carried out
 //	comparison.go   F1-F3    whether trials may be compared at all
+//	client.go       C8       a client that was the limit
 //	change.go       F4       tools that changed what a figure means
 //
 // A rule that lacks one of its inputs says nothing: missing is not wrong. A finding

@@ -7,7 +7,7 @@
 // command line wires them. What the file says is frozen before the first launch,
 // so that what is printed is what runs and what is stored.
 //
-// What is tried next is a strategy's business: stages, a grid, a draw, a list. It
+// What is tried next is a strategy's business: stages, a grid, a draw, a list, a model. It
 // asks a lab to try configurations and to compare them, and is a pure function of
 // the study and of what was measured; the Runner is one lab, and a landscape in the
 // tests another. Among configurations the one that was there stays, unless another

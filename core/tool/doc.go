@@ -1,5 +1,6 @@
 // Package tool knows the benchmark tools of other people: vllm bench serve,
-// sglang.bench_serving and guidellm. [Command] renders what one of them is asked for
+// sglang.bench_serving, guidellm and, where it is typed, TensorRT-LLM's
+// benchmark_serving. [Command] renders what one of them is asked for
 // a workload at a load; [Recognise] reads a command that somebody typed: which
 // tool, which server, where the result goes; [Watch] tells a result of this run
 // from one that was there before; [End] says what became of a run.
