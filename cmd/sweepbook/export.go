@@ -24,12 +24,15 @@ func (a *app) exportCommand() *cli.Command {
 		Name:  "export",
 		Usage: "write whole trials for another history, or a table for other programs",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FILE` to write, or folder of bundles; default stdout"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o", "f"}, Usage: "`FILE` to write, or folder of bundles; default stdout"},
 			&cli.StringFlag{Name: "format", Value: "ndjson", Usage: "ndjson (whole trials, importable), bundle (a folder for each, importable), csv or parquet (a row a trial), vllm-json (results as vllm bench serve writes them) or gobench (lines for benchstat)"},
 			&cli.StringFlag{Name: "where", Usage: "only trials that meet this `CONDITION`"},
 			&cli.BoolFlag{Name: "no-samples", Usage: "leave single requests out"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := checkFormat(cmd); err != nil {
+				return err
+			}
 			format := cmd.String("format")
 			if !slices.Contains(exportFormats, format) {
 				return usagef("export --format %q: want one of %s", format, strings.Join(exportFormats, ", "))

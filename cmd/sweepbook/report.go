@@ -24,7 +24,7 @@ func (a *app) reportCommand() *cli.Command {
 		Usage:     "write what a study found: decision, tables, charts, how to repeat it",
 		ArgsUsage: "STUDY",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"f"}, Usage: "`FOLDER` for report.md, report.html and the charts; default the study's name"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o", "f"}, Usage: "`FOLDER` for report.md, report.html and the charts; default the study's name"},
 			&cli.StringFlag{Name: "objective", Usage: "`QUESTION` that decides, for an imported study"},
 			&cli.StringFlag{Name: "decide-on", Usage: "`WORKLOAD` that decides, for an imported study"},
 			&cli.FloatFlag{Name: "usd-per-gpu-hour", Usage: "`PRICE` for the cost of a million tokens; default the study's own"},
@@ -35,6 +35,9 @@ func (a *app) reportCommand() *cli.Command {
 }
 
 func (a *app) reportAction(ctx context.Context, cmd *cli.Command) error {
+	if err := checkFormat(cmd); err != nil {
+		return err
+	}
 	db, err := a.openRead(ctx, cmd)
 	if err != nil {
 		return err
