@@ -84,6 +84,9 @@ func (c *command) await(ctx context.Context, cmd *exec.Cmd, ended <-chan error, 
 	steps := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
 	var next <-chan time.Time
 	advance := func() {
+		if len(steps) == 0 {
+			return // it was killed, and something that it left keeps its output open
+		}
 		signalGroup(cmd, steps[0])
 		next = nil
 		if steps = steps[1:]; len(steps) > 0 {
@@ -100,7 +103,8 @@ func (c *command) await(ctx context.Context, cmd *exec.Cmd, ended <-chan error, 
 			}
 			return end, nil
 		case <-stop:
-			stop, limit, end.Interrupted = nil, nil, true
+			// What its limit has killed, nobody interrupts.
+			stop, limit, end.Interrupted = nil, nil, !end.TimedOut || len(steps) > 0
 			advance()
 		case <-limit:
 			limit, end.TimedOut = nil, true
@@ -111,7 +115,7 @@ func (c *command) await(ctx context.Context, cmd *exec.Cmd, ended <-chan error, 
 		case <-again:
 			// The first signal is the one that ended the context.
 			if signals++; signals > 1 && len(steps) > 0 {
-				steps = steps[len(steps)-1:]
+				steps, limit = steps[len(steps)-1:], nil
 				advance()
 			}
 		}
