@@ -96,7 +96,8 @@ func (s *supervised) Stop(ctx context.Context, grace time.Duration) error {
 	if err := s.Process.Stop(ctx, grace); err != nil {
 		return err
 	}
-	if err := os.Remove(s.handle); err != nil {
+	// Who clears up beside us may have seen the end first.
+	if err := os.Remove(s.handle); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget server: %w", err)
 	}
 	return nil
