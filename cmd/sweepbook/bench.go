@@ -86,8 +86,11 @@ func (a *app) benchAction(ctx context.Context, cmd *cli.Command) error {
 		defer db.Close()
 		b.store = runStore{DB: db, app: a, redact: b.redact, ended: ctx.Done()}
 	}
+	// The whole curve is measured and recorded, whoever reads of it.
+	stop := outliveReaders()
 	err = b.curve(ctx)
 	b.ui.end()
+	stop()
 	if len(b.trials) > 0 {
 		if shown := a.benchOutput(cmd, b.trials, len(asked.goodput) > 0); err == nil {
 			err = shown

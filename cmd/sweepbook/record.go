@@ -122,6 +122,7 @@ func (r *recording) namedResults(dir string) {
 // code becomes ours.
 func (r *recording) run(ctx context.Context) error {
 	a := r.app
+	defer outliveReaders()()
 	if err := r.lookAtServer(ctx); err != nil {
 		return err
 	}
@@ -132,7 +133,9 @@ func (r *recording) run(ctx context.Context) error {
 	observer := load.Observe(ctx, &benchSink{report: func(core.Progress) {}}, what)
 	observer.Progress(core.Progress{Phase: "measure"}) // what is watched is the whole run of the command
 	began := a.now()
-	c := command{argv: r.argv, stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, timeout: r.cmd.Duration("timeout"), grace: r.cmd.Duration("grace")}
+	lost := func(err error) { a.warn("output of the command: %v", err) }
+	c := command{argv: r.argv, stdin: a.stdin, stdout: &unread{w: a.stdout, lost: lost}, stderr: &unread{w: a.stderr, lost: lost},
+		timeout: r.cmd.Duration("timeout"), grace: r.cmd.Duration("grace")}
 	end, err := c.run(ctx)
 	ended := a.now()
 	seen := observer.Finish(ctx)

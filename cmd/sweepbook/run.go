@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v3"
 
@@ -131,11 +129,7 @@ func (a *app) runStudy(ctx context.Context, cmd *cli.Command, db *store.DB, file
 		Events: teller.event, Stopping: a.stopping, ToolVersion: serving.PackageVersion,
 	}
 	a.interrupt.Store(true)
-	// Who reads what we say may go away; the study goes on. Without a handler the first
-	// line that nobody reads would end this process.
-	gone := make(chan os.Signal, 1)
-	signal.Notify(gone, syscall.SIGPIPE)
-	defer signal.Stop(gone)
+	defer outliveReaders()()
 	runner.Fetch, runner.Unprepared = fetcher(secrets, log), cmd.Bool("no-prefetch")
 	started.ready()
 	res, err := carryOut(ctx, runner)
