@@ -50,15 +50,17 @@ func (a *app) attachTo(ctx context.Context, cmd *cli.Command, path, name string)
 	defer t.end()
 	var owner progress.Owner
 	var end *progress.End
-	err = progress.Follow(ctx, files, func() bool { return a.runs(path, name, owner.PID) }, func(e progress.Event) {
-		if e.Owner != nil {
-			owner = *e.Owner
-		}
-		if e.End != nil {
-			end = e.End
-		}
-		t.take(e)
-	})
+	if err = a.awaitTelling(ctx, cmd, path, name, files); err == nil {
+		err = progress.Follow(ctx, files, func() bool { return a.runs(path, name, owner.PID) }, func(e progress.Event) {
+			if e.Owner != nil {
+				owner = *e.Owner
+			}
+			if e.End != nil {
+				end = e.End
+			}
+			t.take(e)
+		})
+	}
 	t.end()
 	sb := self(cmd)
 	switch {
@@ -74,6 +76,43 @@ func (a *app) attachTo(ctx context.Context, cmd *cli.Command, path, name string)
 		return fmt.Errorf("attach %s: %w", name, err)
 	}
 	return a.sayEnd(cmd, end)
+}
+
+// awaitTelling waits while the process that holds a study has not told of itself: what
+// lies there meanwhile is of the run before. It takes hold first and may then wait for
+// a history that others write to.
+func (a *app) awaitTelling(ctx context.Context, cmd *cli.Command, path, name string, files progress.Files) error {
+	var awaited store.Holder
+	for {
+		h, standing, err := store.StudyHolder(path, name)
+		if err != nil {
+			return err
+		}
+		s, err := progress.ReadState(files) // after the look at the holder: what it told before its end is seen
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		switch {
+		case standing != store.HolderAlive && awaited.PID != 0 && !tellsOf(s, awaited):
+			return hinted{fmt.Errorf("process %d, which held the study, ended before it told of itself", awaited.PID), self(cmd) + " run STUDY.yaml takes it up again"}
+		case standing != store.HolderAlive, tellsOf(s, h):
+			return nil
+		case awaited.PID != h.PID:
+			a.say("process %d holds the study and has not told of itself yet: waiting for it", h.PID)
+			awaited = h
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// tellsOf tells whether a state is that of the run of a holder. Process numbers come
+// again, in containers soon.
+func tellsOf(s progress.State, h store.Holder) bool {
+	return s.Owner.Host == h.Host && s.Owner.PID == h.PID && !s.Started.Before(h.Since)
 }
 
 // runs tells whether the run of a process may still be there.
@@ -126,7 +165,7 @@ func (a *app) runOf(ctx context.Context, cmd *cli.Command) (path, name string, e
 	case 0:
 		var running []string
 		for _, s := range a.states(path) {
-			if a.runs(path, s.Study, s.Owner.PID) {
+			if a.runs(path, s.Study, 0) { // also one that has not told of itself yet
 				running = append(running, s.Study)
 			}
 		}
