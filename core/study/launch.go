@@ -89,15 +89,23 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	for _, t := range trials {
 		t.Launch = srv.launch
 	}
-	session, err := r.Open(ctx, c.config.Engine)
+	var session *Session
+	var err error
+	r.away(func() { session, err = r.Open(ctx, c.config.Engine) })
 	if err != nil {
 		return nil, err
 	}
 	srv.session = session
 	srv.launch.PluginSHA = session.SHA256
-	info, err := session.Info(ctx)
+	var info core.EngineInfo
+	err = r.ask(ctx, c.config.Engine, "Info", func(ctx context.Context) error {
+		if info, err = session.Info(ctx); err != nil {
+			return fmt.Errorf("engine %s: %w", c.config.Engine, err)
+		}
+		return nil
+	})
 	if err != nil {
-		return srv, fmt.Errorf("engine %s: %w", c.config.Engine, err)
+		return srv, err
 	}
 	srv.launch.Setup.Simulated = info.Simulated
 	for _, t := range trials {
@@ -115,9 +123,13 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	if err != nil {
 		return srv, err
 	}
-	srv.plan, err = session.Plan(ctx, r.File.planRequest(c.config, srv.port, r.gpus(srv), dir))
+	req := r.File.planRequest(c.config, srv.port, r.gpus(srv), dir)
+	err = r.ask(ctx, c.config.Engine, "Plan", func(ctx context.Context) error {
+		srv.plan, err = session.Plan(ctx, req)
+		return planError(err)
+	})
 	if err != nil {
-		return srv, planError(err)
+		return srv, err
 	}
 	if len(srv.plan.Processes) != 1 {
 		return srv, &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the plan has %d processes; one is supported", len(srv.plan.Processes))}
@@ -148,28 +160,66 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 
 // await starts the process and brings it to ready under the study's time limit.
 func (r *Runner) await(ctx context.Context, srv *server, dir string, process core.Process) error {
-	proc, err := r.Start(ctx, ProcessSpec{Launch: srv.launch.ID, Process: process, Dir: dir, LogPath: srv.launch.Log})
+	var started, err error
+	var took time.Duration
+	var late bool
+	stopping := r.Stopping // of this run; the next one may have another
+	r.away(func() {
+		srv.proc, started = r.Start(ctx, ProcessSpec{Launch: srv.launch.ID, Process: process, Dir: dir, LogPath: srv.launch.Log})
+		if started == nil {
+			took, late, err = r.load(ctx, srv, stopping)
+		}
+	})
 	switch {
-	case err == nil:
+	case started == nil:
 	case ctx.Err() != nil:
 		return ErrStopped
-	case errors.Is(err, syscall.ENOSPC):
-		return &core.LaunchError{Class: core.DiskFull, Line: err.Error()}
+	case errors.Is(started, syscall.ENOSPC):
+		return &core.LaunchError{Class: core.DiskFull, Line: started.Error()}
 	default:
 		// A program that is not there, or a folder that cannot be written, would
 		// meet every launch: nothing is settled by it.
-		return fmt.Errorf("start %s: %w", process.Argv[0], err)
+		return fmt.Errorf("start %s: %w", process.Argv[0], started)
 	}
-	srv.proc = proc
-	limit := r.File.Study.Run.ReadyTimeout
-	ready, cancel := context.WithTimeout(ctx, limit)
+	if err == nil {
+		srv.launch.ReadyS = core.Number(took.Seconds())
+		srv.launch.LoadS, srv.launch.Resolved = srv.ready.LoadS, srv.ready.Resolved
+		if asked := r.File.Study.Engines[srv.launch.Setup.Config.Engine].Version; asked != "" && srv.ready.Version != "" && !sameRelease(asked, srv.ready.Version) {
+			return &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the study asks for version %s, the server is %s", asked, srv.ready.Version)}
+		}
+		r.learn(srv)
+		r.event(Event{Kind: EventReady, Lane: srv.lane, Text: srv.ready.BaseURL, Elapsed: took})
+		return nil
+	}
+	var le *core.LaunchError
+	class, seen := core.UnknownFailure, err.Error()
+	switch {
+	case ctx.Err() != nil, r.stopping():
+		return ErrStopped
+	case errors.As(err, &le):
+		return le
+	case exited(srv.proc):
+		class, seen = core.Crash, fmt.Sprintf("the server ended with exit code %d before it was ready", srv.proc.ExitCode())
+	case late:
+		class, seen = core.StartupTimeout, fmt.Sprintf("not ready after %s", r.File.Study.Run.ReadyTimeout)
+	case errors.Is(err, core.ErrPluginExited):
+		return &core.LaunchError{Class: core.PluginCrash, Line: err.Error()}
+	}
+	r.away(func() { le = r.diagnose(ctx, srv, "load", class, seen) })
+	return le
+}
+
+// load waits until a server is ready, and says how long that took and whether it was
+// given up as late. Other lanes go on meanwhile, and what they do is not in the time.
+func (r *Runner) load(ctx context.Context, srv *server, stopping <-chan struct{}) (took time.Duration, late bool, err error) {
+	began := r.Now()
+	ready, cancel := context.WithTimeout(ctx, r.File.Study.Run.ReadyTimeout)
 	defer cancel()
 	// A server that dies while it loads ends the wait at once, and so does the user:
 	// a load takes minutes and would measure nothing any more.
-	stopping := r.Stopping // of this run; the next one may have another
 	go func() {
 		select {
-		case <-proc.Done():
+		case <-srv.proc.Done():
 			// Let the engine see the last lines first; it usually knows better.
 			select {
 			case <-time.After(2 * time.Second):
@@ -181,37 +231,11 @@ func (r *Runner) await(ctx context.Context, srv *server, dir string, process cor
 		case <-ready.Done():
 		}
 	}()
-	began := r.Now()
-	r.away(func() {
-		srv.ready, err = srv.session.Launch(ready, core.LaunchRequest{Plan: srv.plan, PIDs: []int{proc.PID()}, LogPath: srv.launch.Log},
-			func(p core.Progress) {
-				r.event(Event{Kind: EventProgress, Lane: srv.lane, Text: p.Phase + " " + p.Message})
-			})
-	})
-	if err == nil {
-		srv.launch.ReadyS = core.Number(r.Now().Sub(began).Seconds())
-		srv.launch.LoadS, srv.launch.Resolved = srv.ready.LoadS, srv.ready.Resolved
-		if asked := r.File.Study.Engines[srv.launch.Setup.Config.Engine].Version; asked != "" && srv.ready.Version != "" && !sameRelease(asked, srv.ready.Version) {
-			return &core.LaunchError{Class: core.Unsupported, Line: fmt.Sprintf("the study asks for version %s, the server is %s", asked, srv.ready.Version)}
-		}
-		r.learn(srv)
-		r.event(Event{Kind: EventReady, Lane: srv.lane, Text: srv.ready.BaseURL, Elapsed: r.Now().Sub(began)})
-		return nil
-	}
-	var le *core.LaunchError
-	switch {
-	case ctx.Err() != nil, r.stopping():
-		return ErrStopped
-	case errors.As(err, &le):
-		return le
-	case exited(proc):
-		return r.diagnose(ctx, srv, "load", core.Crash, fmt.Sprintf("the server ended with exit code %d before it was ready", proc.ExitCode()))
-	case errors.Is(ready.Err(), context.DeadlineExceeded):
-		return r.diagnose(ctx, srv, "load", core.StartupTimeout, fmt.Sprintf("not ready after %s", limit))
-	case errors.Is(err, core.ErrPluginExited):
-		return &core.LaunchError{Class: core.PluginCrash, Line: err.Error()}
-	}
-	return r.diagnose(ctx, srv, "load", core.UnknownFailure, err.Error())
+	srv.ready, err = srv.session.Launch(ready, core.LaunchRequest{Plan: srv.plan, PIDs: []int{srv.proc.PID()}, LogPath: srv.launch.Log},
+		func(p core.Progress) {
+			r.event(Event{Kind: EventProgress, Lane: srv.lane, Text: p.Phase + " " + p.Message})
+		})
+	return r.Now().Sub(began), errors.Is(ready.Err(), context.DeadlineExceeded), err
 }
 
 // learn takes over what the server says of itself.
@@ -255,24 +279,6 @@ func exited(p Process) bool {
 	default:
 		return false
 	}
-}
-
-// diagnose asks the engine what its log says; what was seen from outside stands
-// when the log says nothing specific.
-func (r *Runner) diagnose(ctx context.Context, srv *server, phase string, class core.FailureClass, seen string) *core.LaunchError {
-	d, err := srv.session.Diagnose(ctx, core.DiagnoseRequest{LogTail: srv.proc.LogTail(256 << 10), ExitCode: srv.proc.ExitCode(), Phase: phase})
-	if err != nil || d.Class == "" || d.Class == core.UnknownFailure {
-		return &core.LaunchError{Class: class, Line: seen}
-	}
-	return &core.LaunchError{Class: d.Class, Line: d.Line}
-}
-
-// planError: what an engine cannot express is the configuration's fault.
-func planError(err error) error {
-	if errors.Is(err, core.ErrInvalid) {
-		return &core.LaunchError{Class: core.BadArgument, Line: err.Error()}
-	}
-	return err
 }
 
 // failLaunch fails all trials of a launch with its class. Only what concerns the

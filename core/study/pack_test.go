@@ -140,7 +140,8 @@ func TestParallelEndsTogether(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no such program") {
 		t.Fatalf("error %v", err)
 	}
-	if int(ended.Load()) != b.ran || b.ran != res.Ran || b.ran > 6 {
+	// A server that another lane was starting meanwhile measures nothing any more.
+	if int(ended.Load()) != b.ran || b.ran < res.Ran || res.Ran < 4 || b.ran > 6 {
 		t.Errorf("%d servers, %d ended, %d trials measured: %s", b.ran, ended.Load(), res.Ran, b.statuses())
 	}
 	for _, trial := range b.m.trials {

@@ -11,8 +11,8 @@ import (
 )
 
 // Runner carries out one study. All fields but Events, Reserve, HoldPort and GraceTime are
-// needed. Where a study has several launches in progress at once, Start, Reserve and
-// the sessions of Open are used by several goroutines, Store and Judge by one at a time.
+// needed. Where a study has several launches in progress at once, Open and its sessions,
+// Start and Reserve are used by several goroutines, Store and Judge by one at a time.
 type Runner struct {
 	File  *File
 	Store Store

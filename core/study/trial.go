@@ -35,11 +35,15 @@ func (r *Runner) trial(ctx context.Context, res *Result, srv *server, t *core.Tr
 	r.trying++
 	own := *t // others read what is known of a trial
 	own.Extra = maps.Clone(t.Extra)
-	r.away(func() { samples, stop = measure(ctx, srv, &own) })
+	var took time.Duration // without the wait for other lanes
+	r.away(func() {
+		samples, stop = measure(ctx, srv, &own)
+		took = r.Now().Sub(began)
+	})
 	r.trying--
 	*t = own
 	// By the clock that nobody sets: when the other one jumps, a trial takes as long all the same.
-	t.EndedAt = t.StartedAt.Add(r.Now().Sub(began))
+	t.EndedAt = t.StartedAt.Add(took)
 	srv.mark(t)
 	after()
 	// The end is recorded even when the run is being ended.
