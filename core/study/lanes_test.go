@@ -47,6 +47,13 @@ func (l *lane) Benchmark(ctx context.Context, req core.BenchmarkRequest, sink co
 	return l.fake.Benchmark(ctx, req, sink)
 }
 
+func (l *lane) Stop(ctx context.Context, req core.StopRequest) error {
+	if l.before != nil {
+		l.before("Stop", l.config)
+	}
+	return l.fake.Stop(ctx, req)
+}
+
 func (l *lane) Diagnose(ctx context.Context, req core.DiagnoseRequest) (core.Diagnosis, error) {
 	l.before("Diagnose", l.config)
 	return l.fake.Diagnose(ctx, req)
@@ -258,5 +265,57 @@ func TestAPluginThatNeverAnswers(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// stopped tells that its server is being ended.
+type stopped struct {
+	process
+	tell func()
+}
+
+func (s *stopped) Stop(ctx context.Context, _ time.Duration) error {
+	s.tell()
+	return ctx.Err()
+}
+
+// A server is ended while another lane's trial is recorded, however long that takes: the
+// time for its end does not pass in a wait.
+func TestAServerEndsWhileAnotherLaneRecords(t *testing.T) {
+	b, _, _, _ := packed(t, twoLanes, 1)
+	ending, storing, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	b.Open = func(context.Context, string) (*study.Session, error) {
+		e := &lane{before: func(call string, config core.Config) {
+			switch config.Knobs["speed"] {
+			case core.Number(1):
+				if call == "Benchmark" {
+					<-ending
+				}
+			case core.Number(2):
+				if call == "Stop" {
+					close(ending)
+					<-storing
+				}
+			}
+		}}
+		return &study.Session{Engine: e, Close: func(context.Context) error { return nil }}, nil
+	}
+	b.Start = func(_ context.Context, spec study.ProcessSpec) (study.Process, error) {
+		return &stopped{process{done: make(chan struct{})}, func() {
+			if strings.Contains(spec.Process.Argv[1], "speed=2") {
+				close(ended)
+			}
+		}}, nil
+	}
+	b.Store = slowStore{b.m, func(tr *core.Trial) {
+		if tr.Option == "speed=1" && tr.Status == core.StatusOK {
+			close(storing)
+			if !reached(ended) {
+				t.Errorf("the server of speed=2 still lives %s after it was asked to end, since speed=1 is recorded", waited)
+			}
+		}
+	}}
+	if _, err := b.Run(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -324,12 +324,28 @@ func (r *Runner) failLaunch(ctx context.Context, res *Result, lane int, srv *ser
 
 // shutDown ends a server and its engine for certain, whatever became of the run.
 func (r *Runner) shutDown(srv *server) {
+	began := r.Now()
+	var alive, open error
+	r.away(func() { alive, open = r.end(srv) })
+	if alive != nil {
+		r.stuck = alive
+		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("stop server: %v", alive)})
+	}
+	if open != nil {
+		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("close engine %s: %v", srv.launch.Setup.Config.Engine, open)})
+	}
+	r.prove(srv)
+	r.ports.giveBack(srv.port)
+	r.event(Event{Kind: EventStopped, Lane: srv.lane, Elapsed: r.Now().Sub(began)})
+}
+
+// end says why a server may be alive and its engine open, nil where they have ended. It
+// waits for no other lane: with that the limit could pass, and the server be left.
+func (r *Runner) end(srv *server) (alive, open error) {
 	// The polite way and TERM may take the grace time each; then comes KILL.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*r.grace()+30*time.Second)
 	defer cancel()
-	began := r.Now()
 	if srv.proc != nil {
-		polite, done := context.WithTimeout(ctx, r.grace())
 		if !exited(srv.proc) {
 			// The engine's own way first; a refusal costs nothing, since the
 			// supervisor ends the tree in any case. At a port that another process has,
@@ -338,26 +354,13 @@ func (r *Runner) shutDown(srv *server) {
 			if srv.launch.Failure == core.PortInUse {
 				base = ""
 			}
-			r.away(func() {
-				_ = srv.session.Stop(polite, core.StopRequest{BaseURL: base, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
-			})
+			polite, done := context.WithTimeout(ctx, r.grace())
+			_ = srv.session.Stop(polite, core.StopRequest{BaseURL: base, PIDs: []int{srv.proc.PID()}, Grace: r.grace()})
+			done()
 		}
-		done()
-		var err error
-		r.away(func() { err = srv.proc.Stop(ctx, r.grace()) })
-		if err != nil {
-			r.stuck = err
-			r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("stop server: %v", err)})
-		}
+		alive = srv.proc.Stop(ctx, r.grace())
 	}
-	var err error
-	r.away(func() { err = srv.session.Close(ctx) })
-	if err != nil {
-		r.event(Event{Kind: EventWarning, Text: fmt.Sprintf("close engine %s: %v", srv.launch.Setup.Config.Engine, err)})
-	}
-	r.prove(srv)
-	r.ports.giveBack(srv.port)
-	r.event(Event{Kind: EventStopped, Lane: srv.lane, Elapsed: r.Now().Sub(began)})
+	return alive, srv.session.Close(ctx)
 }
 
 // writeFiles writes the plan's files into the launch's folder and nowhere else.
