@@ -79,9 +79,6 @@ func (a *app) portHolder(study string) func(port int) (func(), bool) {
 func reserver(g *gpu.Guard) func(context.Context, core.ID, core.Config) (*study.Reserved, error) {
 	return func(ctx context.Context, launch core.ID, config core.Config) (*study.Reserved, error) {
 		visible, set := config.Env["CUDA_VISIBLE_DEVICES"]
-		if set && g.Parallel > 1 {
-			return nil, errors.New("run.parallel: a configuration names its GPUs by env.CUDA_VISIBLE_DEVICES, so that no two can be launched at once; leave out one of them")
-		}
 		r, err := g.Reserve(ctx, visible, set)
 		if err != nil {
 			return nil, err

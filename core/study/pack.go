@@ -29,7 +29,19 @@ func (f *File) checkParallel(root node) {
 			refuse(fmt.Sprintf("engine %s is one running server (engines.%s.url), which cannot be measured twice at once", name, name))
 		}
 	}
+	if root.in.err != nil {
+		return
+	}
+	for _, launch := range possible(s) {
+		if _, named := launch.Config.Env[visibleGPUs]; named {
+			root.in.fail(f.places[launch.key], "%s: env.%s names GPUs, and run.parallel gives each launch GPUs of its own; leave out one of them", launch.key, visibleGPUs)
+			return
+		}
+	}
 }
+
+// visibleGPUs is the variable by which a configuration names its GPUs itself.
+const visibleGPUs = "CUDA_VISIBLE_DEVICES"
 
 // pack tries candidates in so many lanes at once, each on GPUs of its own. What fails
 // in one lane for a reason that would meet every launch ends the others after the

@@ -203,6 +203,25 @@ func TestParallelIsRefused(t *testing.T) {
 	}
 }
 
+// Two launches cannot be given GPUs of their own by a file that names them.
+func TestParallelGivesTheGPUsItself(t *testing.T) {
+	const env = "env: {CUDA_VISIBLE_DEVICES: '1'}"
+	for text, line := range map[string]int{
+		strings.Replace(small, "{engine: sim}", "{engine: sim, "+env+"}", 1):                               8,
+		small + "stages:\n - {name: one, try: [{speed: 1}]}\n - name: two\n   try:\n    - {" + env + "}\n": 13,
+		small + "search:\n  strategy: list\n  configs:\n   - {speed: 1}\n   - {" + env + "}\n":             13,
+	} {
+		if _, err := read(t, text); err != nil {
+			t.Errorf("one launch at a time: %v", err)
+		}
+		_, err := read(t, "run: {parallel: 2}\n"+text)
+		var at *study.FileError
+		if !errors.As(err, &at) || at.Line != line || !strings.Contains(err.Error(), "CUDA_VISIBLE_DEVICES") {
+			t.Errorf("%v, want line %d of\n%s", err, line, text)
+		}
+	}
+}
+
 // A port that another run holds is passed over, and ours are held while they are used.
 func TestPortsAreHeld(t *testing.T) {
 	b, _, _, _ := packed(t, small+"stages: [{name: one, try: [{speed: 1}, {speed: 2}]}]\n", 1)
