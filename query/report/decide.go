@@ -54,7 +54,10 @@ func (b *builder) decide() error {
 	b.add(block{paragraph: b.asked()})
 	if len(a.Rows) == 0 {
 		b.add(block{notice: strongText("No trial qualifies. ").plain("Nothing is recommended; what was left out and why stands below.")})
-		return b.pickBaseline()
+		if err := b.pickBaseline(); err != nil {
+			return err
+		}
+		return b.findUnfinished()
 	}
 	if err := b.pickWinner(); err != nil {
 		return err
@@ -67,9 +70,12 @@ func (b *builder) decide() error {
 			return err
 		}
 		b.add(block{notice: strongText("Nothing is recommended. ").plain("No trial that qualifies has a figure which may be believed.")})
-		return nil
+		return b.findUnfinished()
 	}
 	if err := b.measureNoise(); err != nil {
+		return err
+	}
+	if err := b.findUnfinished(); err != nil {
 		return err
 	}
 	if err := b.readPairs(); err != nil {

@@ -17,7 +17,11 @@ func (b *builder) recommend() error {
 	if err := b.voidNotice(); err != nil {
 		return err
 	}
-	lead := strongText("Recommended: ").code(w.name())
+	what := "Recommended: "
+	if !b.left.empty() {
+		what = "Recommended so far: "
+	}
+	lead := strongText(what).code(w.name())
 	if w.passed != "" && w.passed != w.name() {
 		lead = lead.plain(", that is ").code(w.passed)
 	}

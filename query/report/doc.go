@@ -21,6 +21,7 @@
 //	curves.go curve.go      every load of every configuration, as a table and a picture
 //	audit.go accounts.go    what the audit found, what was left out, failures, questions
 //	gaps.go                 what was never measured
+//	unfinished.go planned.go  what the definition plans and nobody has measured yet
 //
 // A report of an imported study, of which no definition exists, says what the history
 // holds and leaves out what nobody recorded.

@@ -46,8 +46,15 @@ func (b *builder) gaps() error {
 		}
 	}
 	b.heading(2, "What was never measured")
-	if never == 0 {
+	if left := b.leftParts(30); len(left) > 0 {
+		b.add(block{paragraph: plainText("The study plans more than it has measured:")}, block{list: left})
+	}
+	switch {
+	case never == 0 && b.left.empty():
 		b.add(block{paragraph: plainText("Nothing: every configuration has a trial on every workload and load.")})
+		return nil
+	case never == 0:
+		b.add(block{paragraph: plainText("Every configuration that was tried has a trial on every workload and load.")})
 		return nil
 	}
 	const mostRows, mostColumns = 30, 10
