@@ -237,8 +237,12 @@ func (b *builder) pairChart(a *rows, pairs []pair, name string) error {
 	return b.picture("before-after.png", f, chart.Bar)
 }
 
-// picture draws a figure into the report; one that holds no value is left out.
+// picture draws a figure into the report, which says whether it was simulated; one that
+// holds no value is left out.
 func (b *builder) picture(file string, f chart.Figure, draw func(chart.Figure) ([]byte, error)) error {
+	if b.simulated != "" {
+		f.Notes = append([]string{b.simulated}, f.Notes...)
+	}
 	data, err := draw(f)
 	if isNothing(err) {
 		return nil
@@ -246,7 +250,7 @@ func (b *builder) picture(file string, f chart.Figure, draw func(chart.Figure) (
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	b.r.Charts[file] = data
+	b.r.Charts[file], b.r.figures[file] = data, f
 	b.add(block{image: &image{file: file, alt: f.Title + ": " + header(f.Value, f.Unit)}})
 	return nil
 }

@@ -48,7 +48,7 @@ func (b *builder) decide() error {
 		return fmt.Errorf("objective %q: %w: the answer has no column %q", a.Query, core.ErrInvalid, b.obj.name)
 	}
 	b.heading(2, "Decision")
-	if slices.ContainsFunc(a.Warnings, func(w query.Warning) bool { return w.Code == "simulated" }) {
+	if b.simulated == simulatedNote || slices.ContainsFunc(a.Warnings, func(w query.Warning) bool { return w.Code == "simulated" }) {
 		b.add(block{notice: strongText("Simulated. ").plain("Every figure comes from a simulator: no GPU was measured and no price was paid.")})
 	}
 	b.add(block{paragraph: b.asked()})

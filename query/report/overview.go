@@ -27,7 +27,34 @@ func (b *builder) title() error {
 		b.r.Title = "All trials of a history"
 	}
 	b.heading(1, b.r.Title)
+	if err := b.countSimulated(); err != nil {
+		return err
+	}
 	return b.chooseWorkload()
+}
+
+// simulatedNote is what chart says below its own pictures.
+const simulatedNote = "simulated: no GPU was measured"
+
+// countSimulated finds out whether the study's figures come from a simulator: a picture
+// is passed on without the text beside it, and must say so itself.
+func (b *builder) countSimulated() error {
+	a, err := b.ask("show count() as trials, count(simulated) as simulated" + where(b.scope, `status == "ok"`))
+	if err != nil {
+		return err
+	}
+	b.queries = b.queries[:len(b.queries)-1] // it gives no figure
+	if len(a.Rows) == 0 {
+		return nil
+	}
+	switch n, all := a.count(0, "simulated"), a.count(0, "trials"); n {
+	case 0:
+	case all:
+		b.simulated = simulatedNote
+	default:
+		b.simulated = fmt.Sprintf("simulated: %d of the %d trials of the study", n, all)
+	}
+	return nil
 }
 
 // overview says which study, on what, when, from which history.

@@ -18,7 +18,8 @@ type Report struct {
 	Title  string
 	Charts map[string][]byte
 
-	blocks []block
+	blocks  []block
+	figures map[string]chart.Figure // what Charts show, to hold the marks against the tables
 }
 
 // Options are what a report needs beside the history. The zero Options are valid.
@@ -64,7 +65,7 @@ const DefaultObjective = "max total_tps where success_rate == 1"
 // when the history holds no trial of the study. A study in which nothing
 // qualifies has a report too, which says so.
 func Build(ctx context.Context, src query.Source, study string, def *core.Study, opt Options) (*Report, error) {
-	b := &builder{ctx: ctx, src: src, study: study, def: def, opt: opt, r: &Report{Charts: map[string][]byte{}}}
+	b := &builder{ctx: ctx, src: src, study: study, def: def, opt: opt, r: &Report{Charts: map[string][]byte{}, figures: map[string]chart.Figure{}}}
 	steps := []func() error{b.begin, b.title, b.knobs, b.decide, b.overview, b.beforeAfter, b.stages, b.singleChanges, b.pareto, b.curves, b.noise, b.audit, b.reused, b.leftOut,
 		b.failures, b.gaps, b.reproduce}
 	for _, step := range steps {
@@ -91,7 +92,8 @@ type builder struct {
 	queries    []string
 	history    core.History
 	names      core.Names
-	life       *rows // count and times of the study's trials
+	life       *rows  // count and times of the study's trials
+	simulated  string // what every picture says of simulated trials; "" where there are none
 
 	passed   map[string]string     // by config: see knobs
 	chose    map[string]attributes // by config
