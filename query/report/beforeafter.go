@@ -25,7 +25,7 @@ func (b *builder) readPairs() error {
 	if b.baseline == nil || b.winner == nil || b.baseline.config == b.winner.config {
 		return nil
 	}
-	ask := "show count() as n, min(number) as number, max(findings) as findings, median(" + b.obj.value + ") as objective"
+	ask := "show count() as n, min(number) as number, max(findings) as findings, " + b.obj.spread()
 	b.figures = []string{"objective"}
 	for _, f := range compared {
 		if f != b.obj.value {
@@ -108,6 +108,11 @@ func (b *builder) differsByDuration(p pair) bool {
 	}
 	g, d := gain(b.sides.get(p.after, "objective"), b.sides.get(p.before, "objective"), b.better()), b.pairDuration(p)
 	return g.Kind == core.KindNumber && d.Kind == core.KindNumber && abs(g.Num-d.Num) >= 0.001
+}
+
+// decides reports whether the decision was made on the workload and load of a pair.
+func (b *builder) decides(p pair) bool {
+	return p.workload == b.decideOn && loadKey(b.sides, p.after) == b.winner.loadKey
 }
 
 // pairSeverity is that of the worst finding on the objective of either side.
@@ -222,17 +227,23 @@ func (b *builder) pairChart(a *rows, pairs []pair, name string) error {
 		loads[p.workload]++
 	}
 	f := chart.Figure{Title: "Baseline and recommended configuration by workload", Value: b.obj.name, Unit: b.unit(), Better: b.better(),
-		Query: b.pairQuestion("median(" + b.obj.value + ")"), From: b.history, Notes: chart.Accounting(a.Answer)[:1]}
+		Query: b.pairQuestion(b.obj.spread()), From: b.history, Notes: chart.Accounting(a.Answer)[:1]}
 	for _, p := range pairs {
 		group := first(p.workload, "workload unknown")
 		if loads[p.workload] > 1 {
 			group += ", " + first(p.load, "load unknown")
 		}
 		before, after := a.get(p.before, name), a.get(p.after, name)
-		f.Bars = append(f.Bars,
-			chart.Mark{Group: group, Label: "baseline", Value: before, Emphasis: chart.Baseline, Findings: a.count(p.before, "findings"), Void: b.severityOf(p.before, b.obj.value) == core.SeverityVoid},
-			chart.Mark{Group: group, Label: "recommended", Value: after, Emphasis: chart.Best, Findings: a.count(p.after, "findings"), Void: b.severityOf(p.after, b.obj.value) == core.SeverityVoid,
-				Note: percent(gain(after, before, b.better()))})
+		mark := func(m chart.Mark, row int) chart.Mark {
+			m.Group, m.Findings, m.Void = group, a.count(row, "findings"), b.severityOf(row, b.obj.value) == core.SeverityVoid
+			return withRepeats(m, a.count(row, "n"), a.get(row, "lowest"), a.get(row, "highest"))
+		}
+		base := chart.Mark{Label: "baseline", Value: before, Emphasis: chart.Baseline}
+		if b.decides(p) && b.baseline.fails() {
+			base.Note = "does not qualify"
+		}
+		f.Bars = append(f.Bars, mark(base, p.before),
+			mark(chart.Mark{Label: "recommended", Value: after, Emphasis: chart.Best, Note: percent(gain(after, before, b.better()))}, p.after))
 	}
 	return b.picture("before-after.png", f, chart.Bar)
 }

@@ -13,7 +13,7 @@ import (
 // repeats asks for the setups of the deciding workload that pass some conditions: the
 // trials of one setup at one load are repeats, and their figures are medians.
 func (b *builder) repeats(conds ...string) ([]setup, error) {
-	a, err := b.ask("show count() as n, " + b.medians() + where(append([]string{b.scope, b.decided(), `status == "ok"`}, conds...)...) +
+	a, err := b.ask("show count() as n, " + b.qualified() + b.medians() + where(append([]string{b.scope, b.decided(), `status == "ok"`}, conds...)...) +
 		" by model, config, setup, engine, " + loadFields)
 	if err != nil {
 		return nil, err
@@ -25,10 +25,23 @@ func (b *builder) repeats(conds ...string) ([]setup, error) {
 	return out, nil
 }
 
-// medians are the columns of a setup's figures over its repeats: medians, the worst of
-// findings and severities.
+// qualified is the column that counts the trials which pass the objective's condition.
+func (b *builder) qualified() string {
+	if b.obj.where == "" {
+		return "count() as qualified, "
+	}
+	return "count(" + b.obj.where + ") as qualified, "
+}
+
+// spread are the columns of the objective's median and of how far its repeats reach.
+func (o objective) spread() string {
+	return fmt.Sprintf("median(%[1]s) as objective, min(%[1]s) as lowest, max(%[1]s) as highest", o.value)
+}
+
+// medians are the columns of a setup's figures over its repeats: medians, how far the
+// objective's reach, the worst of findings and severities.
 func (b *builder) medians() string {
-	s := "median(" + b.obj.value + ") as objective, median(duration_tps) as duration, median(success_rate) as success_rate, " +
+	s := b.obj.spread() + ", median(duration_tps) as duration, median(success_rate) as success_rate, " +
 		"median(output_tps) as output_tps, median(gpus) as gpus, max(findings) as findings, min(number) as number"
 	if _, ok := core.LookupField("severity." + b.obj.value); ok {
 		s += ", max(severity." + b.obj.value + ") as severity"
@@ -263,6 +276,9 @@ func header(name, unit string) string {
 	}
 	return name + ", " + unit
 }
+
+// fails reports whether some of a setup's trials do not pass the objective's condition.
+func (s *setup) fails() bool { return s.qualified < s.n }
 
 func (s *setup) name() string {
 	switch {

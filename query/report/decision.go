@@ -177,9 +177,7 @@ func percentOf(f float64) string { return fmt.Sprintf("%.2f %%", 100*f) }
 // paidWith names the figures that the gain made worse on the deciding workload, by more
 // than their own noise.
 func (b *builder) paidWith() {
-	i := slices.IndexFunc(b.workloads, func(p pair) bool {
-		return p.workload == b.decideOn && loadKey(b.sides, p.after) == b.winner.loadKey
-	})
+	i := slices.IndexFunc(b.workloads, b.decides)
 	if i < 0 {
 		return
 	}
@@ -208,7 +206,7 @@ func (b *builder) paidWith() {
 func (b *builder) elsewhere() {
 	var parts []string
 	for _, p := range b.workloads {
-		if p.workload == b.decideOn && loadKey(b.sides, p.after) == b.winner.loadKey {
+		if b.decides(p) {
 			continue
 		}
 		g := gain(b.sides.get(p.after, "objective"), b.sides.get(p.before, "objective"), b.better())

@@ -15,10 +15,9 @@ func isNothing(err error) bool { return errors.Is(err, chart.ErrNothing) }
 // tried is one option of a stage on the deciding workload, or a failure of it.
 type tried struct {
 	setup
-	stage     string
-	qualified int        // of its n trials, how many pass the objective's condition
-	failure   string     // status and class where nothing was measured
-	first     core.Value // its first trial's number, for the order
+	stage   string
+	failure string     // status and class where nothing was measured
+	first   core.Value // its first trial's number, for the order
 }
 
 // stages writes a table a stage and one picture of all of them.
@@ -34,7 +33,7 @@ func (b *builder) stages() error {
 	for load, s := range b.baselines {
 		best[load] = s
 	}
-	f := chart.Figure{Title: b.obj.name + " by option", Value: b.obj.name, Unit: b.unit(), Better: b.better(), Query: b.optionQuestion("median(" + b.obj.value + ")"),
+	f := chart.Figure{Title: b.obj.name + " by option", Value: b.obj.name, Unit: b.unit(), Better: b.better(), Query: b.optionQuestion(b.obj.spread()),
 		From: b.history, Notes: chart.Accounting(measured.Answer)[:1]}
 	if b.decideOn != "" {
 		f.Title += " on " + b.decideOn
@@ -91,11 +90,7 @@ func (b *builder) optionQuestion(columns string) string {
 // triedOptions asks for the measured options and adds those of which every trial
 // failed. The answer is that of the measured ones.
 func (b *builder) triedOptions() ([]tried, *rows, error) {
-	qualified := "count()"
-	if b.obj.where != "" {
-		qualified = "count(" + b.obj.where + ")"
-	}
-	a, err := b.ask(b.optionQuestion("count() as n, " + qualified + " as qualified, " + b.medians()))
+	a, err := b.ask(b.optionQuestion("count() as n, " + b.qualified() + b.medians()))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,8 +100,7 @@ func (b *builder) triedOptions() ([]tried, *rows, error) {
 		return nil, nil, err
 	}
 	read := func(a *rows, i int) tried {
-		return tried{stage: a.text(i, "stage"), qualified: a.count(i, "qualified"), first: a.get(i, "number"),
-			setup: b.setup(a, i)}
+		return tried{stage: a.text(i, "stage"), first: a.get(i, "number"), setup: b.setup(a, i)}
 	}
 	var all []tried
 	for i := range a.Rows {
@@ -246,7 +240,7 @@ func (b *builder) stageTable(stage string, options []tried, best map[string]setu
 				step, stepTime = percent(gain(o.value, before.value, b.better())), b.gainByDuration(&o.setup, &before)
 			}
 			status := "ok"
-			if o.qualified < o.n {
+			if o.fails() {
 				status = "does not qualify"
 			}
 			if b.isBaseline(o) {
@@ -274,7 +268,7 @@ func (b *builder) isWinner(t tried) bool {
 // stageMark is the bar of an option, grouped by load where there are several and
 // by stage where there are several.
 func (b *builder) stageMark(t tried, stages, loads bool) chart.Mark {
-	m := chart.Mark{Label: t.name(), Value: t.value, Findings: t.findings, Void: t.severity == core.SeverityVoid}
+	m := withRepeats(chart.Mark{Label: t.name(), Value: t.value, Findings: t.findings, Void: t.severity == core.SeverityVoid}, t.n, t.low, t.high)
 	switch {
 	case loads: // what may be compared stands together
 		m.Group = first(t.load.String(), "load unknown")
@@ -289,10 +283,21 @@ func (b *builder) stageMark(t tried, stages, loads bool) chart.Mark {
 	case b.isWinner(t):
 		m.Emphasis = chart.Best
 	}
-	if t.failure == "" && t.qualified < t.n {
+	if t.failure == "" && t.fails() {
 		m.Note = "does not qualify"
 	} else if base, ok := b.baselines[t.loadKey]; ok && t.config != base.config {
 		m.Note = percent(gain(t.value, base.value, b.better()))
+	}
+	return m
+}
+
+// withRepeats gives a bar that is the median of n repeats a whisker over them.
+func withRepeats(m chart.Mark, n int, low, high core.Value) chart.Mark {
+	if m.Value.Kind != core.KindNumber {
+		return m
+	}
+	if m.N = n; n > 1 {
+		m.Low, m.High = low, high
 	}
 	return m
 }
