@@ -46,6 +46,9 @@ func (b *builder) medians() string {
 	if _, ok := core.LookupField("severity." + b.obj.value); ok {
 		s += ", max(severity." + b.obj.value + ") as severity"
 	}
+	for _, f := range b.obj.limits() {
+		s += ", median(" + f.Name + ") as " + limitColumn(f)
+	}
 	return s
 }
 
@@ -204,6 +207,7 @@ func (b *builder) pickWinner() error {
 		}
 		if s.loadKey == w.loadKey {
 			b.winner.duration, b.winner.outputTPS, b.winner.gpus, b.winner.severity = s.duration, s.outputTPS, s.gpus, s.severity
+			b.winner.qualified, b.winner.limits = s.qualified, s.limits
 		}
 	}
 	return nil

@@ -40,10 +40,15 @@ func (b *builder) recommend() error {
 		if g := b.gainByDuration(w, base); g != "" {
 			lead = lead.plain(" (" + g + " by duration)")
 		}
+		if base.fails() {
+			lead = lead.plain(", which does not qualify")
+		}
 		lead = lead.plain(".")
 	}
 	b.add(block{paragraph: lead})
+	b.failing("recommendation", w)
 	if against {
+		b.failing("baseline", base)
 		b.noiseVerdict()
 		b.add(block{table: b.decisionTable()})
 		b.paidWith()
@@ -52,6 +57,20 @@ func (b *builder) recommend() error {
 	b.hardNotice()
 	b.ties()
 	return nil
+}
+
+// failing says that trials of a side of the decision do not pass the objective's
+// condition: a baseline that breaks a limit is no alternative, and a gain over it is not
+// one at equal limits.
+func (b *builder) failing(side string, s *setup) {
+	if !s.fails() {
+		return
+	}
+	t := strongText("The " + side + " does not qualify: ").code(b.obj.where).plain(fmt.Sprintf(" does not hold of %d of its %s on this workload and load", s.n-s.qualified, plural(s.n, "trial")))
+	for i, f := range b.obj.limits() {
+		t = t.plain(fmt.Sprintf("%s %s %s", []string{"; it has", ","}[min(i, 1)], f.Name, withUnit(s.limits[i], f.Unit)))
+	}
+	b.add(block{notice: t.plain(".")})
 }
 
 // byDuration reports whether the rate recomputed from tokens and duration is a second
@@ -69,11 +88,18 @@ func (b *builder) gainByDuration(s, base *setup) string {
 
 func (b *builder) decisionTable() *table {
 	t := &table{columns: []column{{short: true}, {name: "configuration"}, {name: "load", short: true}, {name: "repeats", numeric: true}, {name: header(b.obj.name, b.unit()), numeric: true},
-		{name: "gain", numeric: true}, {name: "gain by duration", numeric: true}, {name: "success_rate", numeric: true}, {name: "findings", numeric: true}}}
+		{name: "gain", numeric: true}, {name: "gain by duration", numeric: true}}}
+	for _, f := range b.obj.limits() {
+		t.columns = append(t.columns, column{name: header(f.Name, f.Unit), numeric: true})
+	}
+	t.columns = append(t.columns, column{name: "success_rate", numeric: true}, column{name: "findings", numeric: true})
 	line := func(role string, s *setup, gains ...string) row {
 		r := row{cells: []text{plainText(role), codeText(s.name()), plainText(s.load.String()), plainText(fmt.Sprint(s.n)), b.marked(s.value, s.severity)}}
 		for _, g := range append(gains, "", "")[:2] {
 			r.cells = append(r.cells, plainText(g))
+		}
+		for _, v := range s.limits {
+			r.cells = append(r.cells, number(v))
 		}
 		r.cells = append(r.cells, number(s.success), plainText(fmt.Sprint(s.findings)))
 		return r

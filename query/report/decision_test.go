@@ -124,3 +124,27 @@ func TestBestOfGroups(t *testing.T) {
 	md := sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
 	contains(t, md["Decision"], "**Recommended:** `context_len=40960 chunked_prefill=true`", "- trial #3, sglang", "- trial #1, vllm")
 }
+
+// TestBaselineBreaksALimit: the limits of the objective stand with their figures, and a
+// baseline that breaks one is said to.
+func TestBaselineBreaksALimit(t *testing.T) {
+	m, def := stagedStudy()
+	def.Objective = "max total_tps where success_rate == 1 and mean_ttft_ms <= 20000"
+	md := sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
+	contains(t, md["Decision"], "over the baseline's 2,350.96 tok/s, which does not qualify",
+		"> **The baseline does not qualify:** `success_rate == 1 and mean_ttft_ms <= 20000` does not hold of 2 of its 2 trials on this workload and load; it has mean_ttft_ms 30,565.25 ms.",
+		"| gain | mean_ttft_ms | success_rate |", "| 30,565.25 | 1 | 0 |", "| **15,002.9** | **1** | **1** |")
+
+	// A recommendation of which one repeat breaks it.
+	again := *m.trials[7]
+	again.Figures = figures(1000, 1000, 4100, 2000, 25002.9, 158)
+	m.add(again)
+	md = sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
+	contains(t, md["Decision"], "> **The recommendation does not qualify:** ", " does not hold of 1 of its 2 trials on this workload and load; it has mean_ttft_ms 20,002.9 ms.")
+
+	def.Objective = "max total_tps where success_rate == 1"
+	md = sections(string(build(t, m, def.Name, def, report.Options{}).Markdown("")))
+	if strings.Contains(md["Decision"], "does not qualify") {
+		t.Errorf("both qualify:\n%s", md["Decision"])
+	}
+}

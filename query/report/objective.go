@@ -169,3 +169,43 @@ func needsBrackets(c string) bool {
 
 // is writes "field == value".
 func is(field, value string) string { return field + " == " + strconv.Quote(value) }
+
+// limits are the figures beside the ranked one by which the objective decides, those of
+// its condition and of prefer, in the order in which it names them.
+func (o objective) limits() []core.Field {
+	var out []core.Field
+	for _, word := range words(o.where + " " + o.rest) {
+		f, ok := core.LookupField(word)
+		if !ok || !f.Figure() && !strings.HasPrefix(f.Name, "quality.") || f.Name == o.value || f.Name == "success_rate" {
+			continue // every table has the success rate
+		}
+		if !slices.ContainsFunc(out, func(g core.Field) bool { return g.Name == f.Name }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// limitColumn names the column of such a figure.
+func limitColumn(f core.Field) string { return "limit_" + strings.ReplaceAll(f.Name, ".", "_") }
+
+// words are the words of a text outside of its strings, with what a dot joins to them.
+func words(q string) []string {
+	var out []string
+	for i := 0; i < len(q); {
+		switch c := q[i]; {
+		case c == '"' || c == '\'' || c == '`':
+			i = stringEnd(q, i)
+		case wordByte(c):
+			j := i
+			for j < len(q) && (wordByte(q[j]) || q[j] == '.') {
+				j++
+			}
+			out = append(out, q[i:j])
+			i = j
+		default:
+			i++
+		}
+	}
+	return out
+}

@@ -42,6 +42,31 @@ func TestReadObjective(t *testing.T) {
 	}
 }
 
+// TestLimits: the figures of a condition are found, choices and strings are not.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"max total_tps", nil},
+		{"max output_tps where success_rate == 1 and p99_ttft_ms <= 500 and concurrency == 16", []string{"p99_ttft_ms"}},
+		{`max output_tps where option == "mean_tpot_ms" and args.x == 1 and output_tps > 3 and (p50_ttft_ms < 2 or median_ttft_ms < 3) prefer min mean_e2el_ms within 2%`, []string{"median_ttft_ms", "mean_e2el_ms"}},
+		{"min mean_ttft_ms where quality.gsm8k >= 0.9 by engine", []string{"quality.gsm8k"}},
+	} {
+		o, err := readObjective(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range o.limits() {
+			got = append(got, f.Name)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
 // FuzzObjective: what the language takes as an objective can be cut apart and put
 // together again with a condition, and is still the same kind of question.
 func FuzzObjective(f *testing.F) {

@@ -130,7 +130,11 @@ func loadKey(a *rows, i int) string {
 // setup reads one row of repeats.
 func (b *builder) setup(a *rows, i int) setup {
 	config := a.text(i, "config")
-	return setup{config: config, hash: a.text(i, "setup"), model: a.text(i, "model"), engine: a.text(i, "engine"), option: a.text(i, "option"),
+	var limits []core.Value
+	for _, f := range b.obj.limits() {
+		limits = append(limits, a.get(i, limitColumn(f)))
+	}
+	return setup{limits: limits, config: config, hash: a.text(i, "setup"), model: a.text(i, "model"), engine: a.text(i, "engine"), option: a.text(i, "option"),
 		role: a.text(i, "role"), load: a.get(i, "load"), loadKey: loadKey(a, i), passed: b.passed[config], n: a.count(i, "n"), qualified: a.count(i, "qualified"), value: a.get(i, "objective"), low: a.get(i, "lowest"), high: a.get(i, "highest"),
 		success: a.get(i, "success_rate"), findings: a.count(i, "findings"), number: a.get(i, "number"), duration: a.get(i, "duration"),
 		outputTPS: a.get(i, "output_tps"), gpus: a.get(i, "gpus"), severity: core.Severity(a.count(i, "severity"))}
@@ -149,9 +153,10 @@ type setup struct {
 	trial        string // id of a trial of it
 	number       core.Value
 	n            int
-	qualified    int        // of the n, how many pass the objective's condition
-	value        core.Value // median of the n repeats
-	low, high    core.Value // of the n repeats
+	qualified    int          // of the n, how many pass the objective's condition
+	value        core.Value   // median of the n repeats
+	low, high    core.Value   // of the n repeats
+	limits       []core.Value // medians of the objective's limits
 	success      core.Value
 	findings     int
 	single       core.Value    // the objective of the trial alone
