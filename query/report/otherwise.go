@@ -99,39 +99,47 @@ func (b *builder) otherQuestions() []other {
 }
 
 // otherWinner is nil when the recommendation wins there too or the figure is not known. A
-// figure with a void or hard finding wins nothing.
+// figure with a void or hard finding wins nothing. Medians stand against medians: the
+// luckiest of a rival's repeats says nothing against the recommendation's middle one.
 func (b *builder) otherWinner(o other) (text, error) {
 	conditions := append([]string{b.scope, b.decided(), `status == "ok"`, b.loadOfWinner()}, o.conditions...)
 	if f, ok := core.LookupField(o.value); ok && f.Measured() {
 		conditions = append(conditions, fmt.Sprintf("sound(%s)", o.value))
 	}
-	a, err := b.ask(o.verb + " " + o.value + " as figure" + where(conditions...))
+	a, err := b.ask("show median(" + o.value + ") as figure, count() as n" + where(conditions...) + " by config, setup")
 	if err != nil {
 		return nil, err
 	}
-	drop := func() { b.queries = b.queries[:len(b.queries)-1] }
-	if len(a.Rows) == 0 {
-		drop()
-		return nil, nil
+	better := core.HigherBetter
+	if o.verb == "min" {
+		better = core.LowerBetter
 	}
+	best, mine := -1, -1
 	for i := range a.Rows {
-		if a.text(i, "config") == b.winner.config {
-			drop()
-			return nil, nil
+		v := a.get(i, "figure")
+		if v.Kind != core.KindNumber {
+			continue
+		}
+		if a.text(i, "setup") == b.winner.hash {
+			mine = i
+		}
+		if best < 0 || float64(better)*(v.Num-a.get(best, "figure").Num) > 0 {
+			best = i
 		}
 	}
-	mine, err := b.ask("show median(" + o.value + ") as figure, count() as n" + where(append(conditions, is("setup", b.winner.hash))...))
-	if err != nil {
-		return nil, err
-	}
-	if len(mine.Rows) == 0 || mine.get(0, "figure").Kind != core.KindNumber {
-		drop() // the recommendation's own figure is not known or must not be believed
-		drop()
+	// Without a figure the recommendation's own is not known or must not be believed.
+	if mine < 0 || a.text(best, "config") == b.winner.config || a.get(best, "figure") == a.get(mine, "figure") {
+		b.queries = b.queries[:len(b.queries)-1]
 		return nil, nil
 	}
-	s := b.configName(a.text(0, "config"))
-	return plainText(o.why + ": ").code(s).plain(fmt.Sprintf(" wins with %s; the recommendation has %s.", withUnit(a.get(0, "figure"), a.column("figure").Unit),
-		withUnit(mine.get(0, "figure"), mine.column("figure").Unit))), nil
+	figure := func(i int) string {
+		s := withUnit(a.get(i, "figure"), a.column("figure").Unit)
+		if n := a.count(i, "n"); n > 1 {
+			s += fmt.Sprintf(", median of %d repeats", n)
+		}
+		return s
+	}
+	return plainText(o.why + ": ").code(b.configName(a.text(best, "config"))).plain(" wins with " + figure(best) + "; the recommendation has " + figure(mine) + "."), nil
 }
 
 // loadOfWinner is the condition that picks the winner's load, "" where the decision is
