@@ -16,6 +16,8 @@ type aggregate struct {
 	text string // canonical, to use equal calls once
 	arg  *node  // nil for count()
 	p    float64
+	// severity is that of the figures which a shown aggregate of numbers rests on.
+	severity []severityColumn
 }
 
 // aggregate compiles a call that stands for a group.
@@ -113,9 +115,13 @@ type gathered struct {
 	values []float64
 	yes    int // conditions that hold
 	no     int
+
+	extreme float64 // the largest or smallest value yet, of max and min
+	doubts  *doubts // nil for none
 }
 
-func (g *gathered) add(agg *aggregate, row []core.Value) {
+// add takes a row that stands for trials.
+func (g *gathered) add(p *plan, agg *aggregate, row []core.Value, trials [][]core.Value) {
 	g.trials++
 	if agg.arg == nil {
 		return
@@ -137,6 +143,9 @@ func (g *gathered) add(agg *aggregate, row []core.Value) {
 		}
 	case v.Kind == core.KindNumber:
 		g.values = append(g.values, v.Num)
+		if len(agg.severity) > 0 {
+			g.doubt(p, agg, v.Num, trials)
+		}
 	}
 }
 

@@ -15,8 +15,9 @@ type Answer struct {
 	Columns []Column
 	Rows    [][]core.Value // one value a column
 	// Severity is, for each row, that of the worst finding which touches its ranked
-	// figures (of either trial, where a row names two), or with Options.Marks the measured
-	// figures that it shows; nil where nothing is ranked or marked.
+	// figures (of either trial, where a row names two), a trial behind its aggregates, or
+	// with Options.Marks the measured figures that it shows; nil where nothing is ranked,
+	// summed up or marked.
 	Severity []core.Severity
 	// Trials are, with Options.Marks, the numbers of the trials that each row stands for;
 	// none where a row is an aggregate.
@@ -54,6 +55,7 @@ type Group struct {
 	Considered  int // trials that took part in the group, also where per made them fewer rows
 	Ties        int // rows tied with the first
 	Empty       bool
+	Simulated   bool       // all trials behind a row of aggregates were simulated
 	Base        core.Value // baseline of the first row's value, after vs
 	// Sound is the row that would come first if no hard or void finding touched any
 	// row before it; nil when the first row is sound itself or no row is.
@@ -107,6 +109,20 @@ type Warning struct {
 	Code    string
 	Message string
 	Hint    string // what to do, "" none
+}
+
+// Simulated counts the trials behind the rows of aggregates, and of those the trials of
+// groups in which all were simulated.
+func (a *Answer) Simulated() (simulated, all int) {
+	for _, g := range a.Groups {
+		if g.First == g.Last {
+			continue
+		}
+		if all += g.Considered; g.Simulated {
+			simulated += g.Considered
+		}
+	}
+	return simulated, all
 }
 
 // Column returns the index of a column by name, -1 when there is none.

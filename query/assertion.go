@@ -140,14 +140,18 @@ func (s *assertions) warnings() []Warning {
 }
 
 // listTrials names up to five trials and counts the rest.
-func listTrials(names []string) string {
-	const most = 5
-	switch n := len(names); {
+func listTrials(names []string) string { return listSome(names, len(names)) }
+
+const mostListed = 5
+
+// listSome is listTrials of n trials of which the first names are known.
+func listSome(names []string, n int) string {
+	switch {
 	case n == 1:
 		return "trial " + names[0]
-	case n <= most:
+	case n <= mostListed:
 		return "trials " + strings.Join(names, ", ")
 	default:
-		return fmt.Sprintf("trials %s and %d more", strings.Join(names[:most], ", "), n-most)
+		return fmt.Sprintf("trials %s and %d more", strings.Join(names[:mostListed], ", "), n-mostListed)
 	}
 }

@@ -148,9 +148,10 @@
 // ([Group.Sound], [Answer.SoundWinner]). Of a pareto front it is the first row, by the
 // first goal, of the front of sound rows, when any row of the front is touched. first,
 // last, at, change and over warn alike; of over the sound row is the best group by the
-// scores of sound trials alone. The columns that this needs are read only where
-// something is ranked, or where [Options.Marks] asks show for the same of the figures
-// that its rows have.
+// scores of sound trials alone. An aggregate of figures is touched as the trials are that
+// it is made of, max and min as those that have the extreme. The columns that this needs
+// are read only where something is ranked or summed up, or where [Options.Marks] asks show
+// for the same of the figures that its rows have.
 //
 // # Requests
 //

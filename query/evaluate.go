@@ -15,7 +15,7 @@ type Options struct {
 	Now time.Time
 	// Marks asks of show what max and min say unasked: how bad the findings are that touch
 	// the measured figures which a row shows. A picture needs it, since it draws figures
-	// without their findings. With aggregates, whose rows are no trials, it does nothing.
+	// without their findings. Aggregates say it always.
 	Marks bool
 }
 
@@ -342,8 +342,12 @@ func (t *tally) take(p *plan, row []core.Value, scores []float64, r *repeats) {
 	g := t.group(p, row)
 	g.considered += n
 	g.taken++
+	trials := [][]core.Value{row}
+	if r != nil && p.grouped {
+		trials = p.unpack(r)
+	}
 	for i, agg := range p.aggregates {
-		g.gathered[i].add(agg, row)
+		g.gathered[i].add(p, agg, row, trials)
 	}
 	compared := g.residue
 	var c *curve
@@ -370,12 +374,8 @@ func (t *tally) take(p *plan, row []core.Value, scores []float64, r *repeats) {
 	}
 	switch {
 	case p.grouped:
-		if r == nil {
-			t.notes.addWithBaseline(p, row)
-		} else {
-			for _, one := range p.unpack(r) {
-				t.notes.addWithBaseline(p, one)
-			}
+		for _, one := range trials {
+			t.notes.addWithBaseline(p, one)
 		}
 	case c != nil:
 		c.add(p, row)

@@ -153,10 +153,14 @@ func (p *plan) fill(a *Answer, groups []*group, notes *assertions) []*group {
 		if room := p.q.limit - len(a.Rows); p.q.limit > 0 && len(g.list.rows) > room {
 			g.list.rows = g.list.rows[:room]
 		}
-		out := Group{Key: g.key, First: len(a.Rows), Considered: g.considered, Ties: ties[g], Empty: g.considered == 0}
+		out := Group{Key: g.key, First: len(a.Rows), Considered: g.considered, Ties: ties[g], Empty: g.considered == 0,
+			Simulated: p.doubts && g.onlySimulated()}
 		for _, row := range g.list.rows {
 			a.Rows = append(a.Rows, p.output(g, row))
-			if len(p.goals) > 0 || p.curve != nil || p.shown != nil {
+			switch {
+			case p.doubts:
+				a.Severity = append(a.Severity, g.doubtOf())
+			case len(p.goals) > 0 || p.curve != nil || p.shown != nil:
 				a.Severity = append(a.Severity, p.severityOf(row))
 			}
 			if !p.grouped {

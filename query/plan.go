@@ -44,6 +44,7 @@ type plan struct {
 
 	okOnly  bool // only trials with status ok take part
 	split   bool // simulated trials stand apart
+	doubts  bool // aggregates of figures are shown, on which findings may touch
 	marks   bool // show says how bad the findings on its figures are
 	numbers bool // the answer names the trials of each row
 	// early says that a baseline is needed before the last row was read.
@@ -311,6 +312,10 @@ func (p *plan) planShow() error {
 	}
 	for _, agg := range p.aggregates {
 		p.early = p.early || agg.arg != nil && agg.arg.base
+		if agg.arg != nil && agg.ofNumbers() {
+			agg.severity = p.severities(agg.arg)
+			p.doubts = p.doubts || len(agg.severity) > 0
+		}
 	}
 	return nil
 }

@@ -84,8 +84,9 @@ func (p *plan) residueNames() []string {
 		}))
 	}
 	var names []string
+	p.settled = settled
 	for _, r := range residueList {
-		if settled[r.name] {
+		if p.unnoticed(r.name) {
 			continue
 		}
 		names = append(names, r.name)
@@ -93,8 +94,13 @@ func (p *plan) residueNames() []string {
 			names = append(names, r.owner)
 		}
 	}
-	p.settled = settled
 	return names
+}
+
+// unnoticed reports whether nobody looks at a field of the residue. Whether a figure is
+// a simulated one matters also where the query has chosen it.
+func (p *plan) unnoticed(name string) bool {
+	return p.settled[name] && !(p.doubts && name == "simulated")
 }
 
 // planResidue says where a row has the fields of the residue.
@@ -103,7 +109,7 @@ func (p *plan) planResidue(names []string) {
 		return
 	}
 	for _, r := range residueList {
-		if p.settled[r.name] {
+		if p.unnoticed(r.name) {
 			continue
 		}
 		f, _ := core.LookupField(r.name)
@@ -295,7 +301,7 @@ func (p *plan) residueOf(groups []*group) []Residue {
 	}
 	var out []Residue
 	for i, f := range p.residue {
-		if !differs[i] {
+		if !differs[i] || p.settled[f.name] {
 			continue
 		}
 		res := Residue{Field: f.name, More: all.more[i]}

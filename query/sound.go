@@ -82,11 +82,7 @@ func (p *plan) worstOf(row []core.Value) (s core.Severity, metrics []string) {
 		case at > s:
 			s, metrics = at, touched
 		case at == s:
-			for _, m := range touched {
-				if !slices.Contains(metrics, m) {
-					metrics = append(metrics, m)
-				}
-			}
+			metrics = with(metrics, touched)
 		}
 	}
 	return s, metrics
@@ -141,7 +137,7 @@ func (p *plan) severityOf(row []core.Value) core.Severity {
 // soundWarnings names the trials of the answer that a hard or void finding touches,
 // the metrics, and the best sound row of the group. The worst come first.
 func (p *plan) soundWarnings(shown []*group) []Warning {
-	if len(p.severity) == 0 && p.shown == nil {
+	if len(p.severity) == 0 && p.shown == nil && !p.doubts {
 		return nil
 	}
 	var out []Warning
@@ -165,48 +161,49 @@ func (p *plan) soundWarnings(shown []*group) []Warning {
 }
 
 // noteWarnings names the trials of show that no worse finding than a note touches, with
-// marks: a worse one is named already.
+// marks or behind aggregates: a worse one is named already.
 func (p *plan) noteWarnings(shown []*group) []Warning {
-	if p.shown == nil {
+	if p.shown == nil && !p.doubts {
 		return nil
 	}
-	var names []string
-	for _, g := range shown {
-		for _, row := range g.list.rows {
-			if name := p.trialName(row); p.severityOf(row) == core.SeverityNote && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	if len(names) == 0 {
+	names, n, _ := p.touched(shown, core.SeverityNote)
+	if n == 0 {
 		return nil
 	}
-	return []Warning{{Code: "findings", Message: listTrials(names) + ": the audit has notes on the figures shown",
+	return []Warning{{Code: "findings", Message: listSome(names, n) + ": the audit has notes on the figures shown",
 		Hint: "sweepbook audit lists which figures they touch"}}
 }
 
-func (p *plan) soundWarning(g *group, level core.Severity) string {
-	var names, metrics []string
-	for _, row := range g.list.rows {
-		for _, r := range p.trialsOf(row) {
-			s, touched := p.worstOf(r)
-			if s != level {
-				continue
-			}
-			if name := p.trialName(r); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-			for _, m := range touched {
-				if !slices.Contains(metrics, m) {
-					metrics = append(metrics, m)
+// touched names the trials of groups of which the worst finding on their figures has a
+// severity, and the metrics: how many they are, and at least as many names as a message
+// lists.
+func (p *plan) touched(groups []*group, level core.Severity) (names []string, n int, metrics []string) {
+	if p.grouped {
+		return p.doubted(groups, level)
+	}
+	for _, g := range groups {
+		for _, row := range g.list.rows {
+			for _, r := range p.trialsOf(row) {
+				s, touched := p.worstOf(r)
+				if s != level {
+					continue
 				}
+				if name := p.trialName(r); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+				metrics = with(metrics, touched)
 			}
 		}
 	}
-	if len(names) == 0 {
+	return names, len(names), metrics
+}
+
+func (p *plan) soundWarning(g *group, level core.Severity) string {
+	names, n, metrics := p.touched([]*group{g}, level)
+	if n == 0 {
 		return ""
 	}
-	text := listTrials(names) + ": a " + level.String() + " finding touches " + strings.Join(metrics, ", ")
+	text := listSome(names, n) + ": a " + level.String() + " finding touches " + strings.Join(metrics, ", ")
 	if len(p.by) > 0 {
 		text = p.keyText(g.key) + ": " + text
 	}

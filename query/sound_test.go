@@ -163,10 +163,10 @@ func TestSeverityUnknown(t *testing.T) {
 	}
 }
 
-// The severities are read only where something is ranked.
+// The severities are read only where something is ranked or summed up.
 func TestSeverityColumns(t *testing.T) {
 	for text, want := range map[string]bool{"max total_tps": true, "pareto max total_tps, min mean_ttft_ms": true, "change total_tps along number": true,
-		"show total_tps": false, "count where total_tps > 1": false, "show mean(total_tps) by engine": false, "count where sound(total_tps)": true} {
+		"show total_tps": false, "count where total_tps > 1": false, "show mean(total_tps) by engine": true, "show count(total_tps > 1) by engine": false, "count where sound(total_tps)": true} {
 		s := &seen{memory: audited(t)}
 		ask(t, s, text)
 		if got := strings.Contains(strings.Join(s.columns, " "), "severity."); got != want {

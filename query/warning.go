@@ -20,8 +20,14 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 	if a.Considered == 0 {
 		out = append(out, e.nothingQualifies(t))
 	}
-	if simulated {
+	switch sim, all := a.Simulated(); {
+	case simulated:
 		warn("simulated", "only simulated trials qualify: %s", trials(a.Considered))
+	case sim == 0 || p.asked["simulated"]:
+	case sim == all:
+		warn("simulated", "only simulated trials qualify: %s", trials(sim))
+	default:
+		warn("simulated", "only simulated trials qualify for %s", p.groupNames(a.Groups, func(g Group) bool { return g.Simulated }))
 	}
 	out = append(out, t.undecidedWarnings()...)
 	out = append(out, p.requests.warnings()...)
@@ -29,7 +35,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 		warn("having", "%s left out by having", plural(dropped, "group"))
 	}
 	if a.EmptyGroups > 0 {
-		warn("empty_group", "nothing qualifies for %s", p.emptyNames(a.Groups))
+		warn("empty_group", "nothing qualifies for %s", p.groupNames(a.Groups, func(g Group) bool { return g.Empty }))
 	}
 	if p.over != nil {
 		out = append(out, p.memberWarnings(groups)...)
@@ -185,11 +191,11 @@ func (t *tally) unaskedCondition() string {
 	return "study in [" + strings.Join(studies, ", ") + "] and missing(requested)"
 }
 
-// emptyNames lists up to five groups without a row, by their keys.
-func (p *plan) emptyNames(groups []Group) string {
+// groupNames lists up to five of some groups, by their keys.
+func (p *plan) groupNames(groups []Group, some func(Group) bool) string {
 	var names []string
 	for _, g := range groups {
-		if g.Empty {
+		if some(g) {
 			names = append(names, p.keyText(g.Key))
 		}
 	}

@@ -152,6 +152,9 @@ func (a *app) drawAnswer(ctx context.Context, db *store.DB, answer *query.Answer
 	return writeFile(out, picture)
 }
 
+// noGPU is the footer of a picture of simulated trials alone.
+const noGPU = "simulated: no GPU was measured"
+
 // aboutTrials tells a picture of the trials that it draws which repeat each other and
 // whether they were simulated.
 func (a *app) aboutTrials(ctx context.Context, db *store.DB, answer *query.Answer, opt *chart.Options) error {
@@ -164,6 +167,9 @@ func (a *app) aboutTrials(ctx context.Context, db *store.DB, answer *query.Answe
 		}
 	}
 	if len(drawn) == 0 {
+		if simulated, all := answer.Simulated(); simulated > 0 && simulated == all {
+			opt.Notes = append(opt.Notes, noGPU)
+		}
 		return nil
 	}
 	text := fmt.Sprintf("show number, simulated, setup, workload, load where number >= %d and number <= %d", first, last)
@@ -186,7 +192,7 @@ func (a *app) aboutTrials(ctx context.Context, db *store.DB, answer *query.Answe
 	switch simulated {
 	case 0:
 	case len(drawn):
-		opt.Notes = append(opt.Notes, "simulated: no GPU was measured")
+		opt.Notes = append(opt.Notes, noGPU)
 	default:
 		opt.Notes = append(opt.Notes, fmt.Sprintf("simulated: %d of the %d trials drawn", simulated, len(drawn)))
 	}

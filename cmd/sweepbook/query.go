@@ -123,7 +123,8 @@ func (a *app) answer(cmd *cli.Command, answer *query.Answer) error {
 			return err
 		}
 	}
-	if cmd.String("output") == "table" {
+	// That the figures are not of one experiment must be said, whoever reads them.
+	if cmd.String("output") == "table" || len(answer.Residue) > 0 {
 		a.say("%s", accounting(answer))
 	}
 	a.warnings(answer.Warnings)

@@ -118,7 +118,7 @@ func TestBarsOfAnAnswer(t *testing.T) {
 			[]string{"concurrency=1 100 1 0", "concurrency=16 1200 0 0"}},
 		{"show number, total_tps, engine where concurrency == 16", chart.Options{Label: []string{"engine"}},
 			[]string{"tp1 #2 1200 0 0", "tp2 1400 0 0", "tp1 #8 1300 0 0"}},
-		{"show median(total_tps) as middle, count() as n by engine", chart.Options{}, []string{"tp1 1200 0 0", "tp1-inf 3200 0 0", "tp2 1400 0 0"}},
+		{"show median(total_tps) as middle, count() as n by engine", chart.Options{}, []string{"tp1 1200 0 1", "tp1-inf 3200 0 0", "tp2 1400 0 0"}},
 		{"count by status", chart.Options{}, []string{"failed 1 0 0", "ok 9 0 0"}},
 		{"show total_tps, engine where engine == \"tp2\"", chart.Options{}, []string{"tp2 1400 0 0"}},
 		{"show engine, completed, total_tps where concurrency == 64", chart.Options{Value: "completed"}, []string{"tp1 0 0 0"}},

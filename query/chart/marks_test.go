@@ -41,6 +41,7 @@ func TestMarkedShow(t *testing.T) {
 		{"show option, mean_tpot_ms", []string{"sound 0 false", "negative 1 false", "inverted 1 true"}, "trial 2: a hard finding touches mean_tpot_ms"},
 		{"show option, concurrency, mean_tpot_ms", []string{"sound 0 false", "negative 1 false", "inverted 1 true"}, "trial 3: a void finding touches mean_tpot_ms"},
 		{"show option, total_tps", []string{"sound 0 false", "negative 0 false", "inverted 0 false"}, ""},
+		{"show median(mean_tpot_ms) by option", []string{"inverted 1 true", "negative 1 false", "sound 0 false"}, "option inverted: trial 3: a void finding touches mean_tpot_ms"},
 		{"min mean_tpot_ms by option", []string{"inverted 1 true", "negative 1 false", "sound 0 false"}, "option negative: trial 2: a hard finding touches mean_tpot_ms"},
 	} {
 		a, err := query.Run(t.Context(), mixedClocks(), c.query, query.Options{Now: time.Unix(0, 0), Marks: true})
