@@ -120,9 +120,13 @@ func TestVersus(t *testing.T) {
 		{`show number, gain(total_tps), gain where missing(role) order by number` + base, "number gain(total_tps) gain",
 			[]string{"4 1 1", "5  ", "7 1 1"}},
 		{`show simulated, median(gain(total_tps)) where missing(role) by simulated` + base, "simulated median(gain(total_tps))",
-			[]string{"false 1.0952380952380953", "true -0.9047619047619048"}}, // simulated is named, so that kinds mix
+			[]string{"false 1", "true 1"}}, // each kind has its own, though the query names simulated
+		{`show simulated, median(gain(total_tps)) where missing(role) by simulated vs role == "baseline" and simulated == simulated`, "simulated median(gain(total_tps))",
+			[]string{"false 1.0952380952380953", "true -0.9047619047619048"}}, // vs names it, so that kinds mix
 		{`max total_tps where concurrency == 8 vs role == "zero"`, "number base(total_tps) gain", []string{"5 0 "}},
 		{`max number where status == status and simulated == simulated and concurrency == 1 vs role == "baseline"`, "number base(number)",
+			[]string{"8 2"}},
+		{`max number where status == status and simulated == simulated and concurrency == 1 vs role == "baseline" and status == status and simulated == simulated`, "number base(number)",
 			[]string{"8 3"}},
 		{`pareto max total_tps, min mean_ttft_ms where missing(role)` + base, "number base(total_tps) gain(total_tps) gain(mean_ttft_ms)",
 			[]string{"4 110 1 0.6"}},

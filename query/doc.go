@@ -114,8 +114,8 @@
 //
 // vs takes the median of the matching trials that have the same model, workload
 // and load, or the same values of what on names. The where clause does not apply
-// to them. They have status ok, unless the query names status, and a simulated
-// trial is compared with simulated ones only, unless it names simulated; this holds
+// to them. They have status ok, unless vs itself names status, and a simulated
+// trial is compared with simulated ones only, unless vs names simulated; this holds
 // in show too. gain is (value - base) / |base|, with its sign turned where lower is
 // better (the field's own direction, else the verb's); it is a fraction. In show a
 // bare gain is that of the first measured column.

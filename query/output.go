@@ -47,7 +47,6 @@ func (p *plan) planRest() error {
 		if len(p.vs.exprs) == 0 {
 			return syntaxError(p.q.text, p.q.vs.off, "vs changes nothing: name base(x) or gain in a column")
 		}
-		p.vs.okOnly, p.vs.split = !p.asked["status"], !p.asked["simulated"]
 	}
 	if p.okOnly || p.q.per != "" || (p.vs != nil && p.vs.okOnly) {
 		p.status = p.column("status")

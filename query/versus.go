@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -35,11 +36,17 @@ func (p *plan) planVersus() error {
 	if p.vs == nil {
 		return nil
 	}
+	// What where names is about the rows: "status == \"ok\"" there must not let a
+	// retracted trial into the baseline.
+	asked := p.asked
+	p.asked = map[string]bool{}
 	cond, err := p.compiler(p.q.vs, "vs").condition(p.q.vs.root)
 	if err != nil {
 		return err
 	}
-	p.vs.cond = cond
+	p.vs.okOnly, p.vs.split = !p.asked["status"], !p.asked["simulated"]
+	maps.Copy(asked, p.asked)
+	p.vs.cond, p.asked = cond, asked
 	keys := p.q.on
 	if keys == nil {
 		for _, name := range []string{"model", "workload", "load"} {
