@@ -2,8 +2,8 @@ package query
 
 import (
 	"math"
-	"strconv"
 	"slices"
+	"strconv"
 
 	"github.com/expr-lang/expr/ast"
 

@@ -96,7 +96,7 @@
 //
 // in this order. status: max, min, pareto, first, last, at and change, and every
 // verb with per, consider trials with status ok, unless the query names status
-// anywhere. simulated: of those, but not for show and count, the simulated ones are
+// anywhere; retracted ones rank only where it speaks of "retracted". simulated: of those, but not for show and count, the simulated ones are
 // left out when a real one qualifies, unless the query names simulated; when only
 // simulated ones qualify they are used and a warning says so. where: the condition is
 // false, or weights does not name the trial's member. undecided: the condition is

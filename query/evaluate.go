@@ -210,6 +210,18 @@ func (p *plan) class(row []core.Value) int {
 	return 0
 }
 
+// takes reports whether trials of a status take part. What was retracted ranks only
+// where a question speaks of it.
+func (p *plan) takes(status core.Status) bool {
+	switch {
+	case p.okOnly:
+		return status == core.StatusOK
+	case p.unretracted:
+		return status != core.StatusRetracted
+	}
+	return true
+}
+
 // add takes one row.
 func (e *evaluation) add(row []core.Value) {
 	p := e.p
@@ -221,8 +233,8 @@ func (e *evaluation) add(row []core.Value) {
 		p.addBaseline(row)
 	}
 	t := &e.tallies[p.class(row)]
-	if p.okOnly {
-		if status := row[p.status].Text; status != string(core.StatusOK) {
+	if p.okOnly || p.unretracted {
+		if status := row[p.status].Text; !p.takes(core.Status(status)) {
 			e.status++
 			e.statuses[status]++
 			if s := core.Status(status); !s.Open() && s != core.StatusRetracted {

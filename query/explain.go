@@ -124,6 +124,9 @@ func (x *Explanation) steps(p *plan) {
 		x.Steps = append(x.Steps, Step{clause, left, why})
 	}
 	step("history", "", 0)
+	if p.unretracted && a.Excluded.Status > 0 {
+		step("status", fmt.Sprintf("%d are retracted", a.Excluded.Status), a.Excluded.Status)
+	}
 	if p.okOnly {
 		step("status", fmt.Sprintf("%d have another status than ok", a.Excluded.Status), a.Excluded.Status)
 	}

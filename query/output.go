@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sweepbook/sweepbook/core"
 )
@@ -32,6 +33,7 @@ func (p *plan) tail() []string {
 func (p *plan) planRest() error {
 	ranks := len(p.goals) > 0 || p.curve != nil
 	p.okOnly = (ranks || p.q.per != "") && !p.asked["status"]
+	p.unretracted = ranks && !p.okOnly && !strings.Contains(p.q.text, string(core.StatusRetracted))
 	p.split = ranks && !p.asked["simulated"]
 	if ranks {
 		p.findings = p.column("findings")
@@ -48,7 +50,7 @@ func (p *plan) planRest() error {
 			return syntaxError(p.q.text, p.q.vs.off, "vs changes nothing: name base(x) or gain in a column")
 		}
 	}
-	if p.okOnly || p.q.per != "" || (p.vs != nil && p.vs.okOnly) {
+	if p.okOnly || p.unretracted || p.q.per != "" || (p.vs != nil && p.vs.okOnly) {
 		p.status = p.column("status")
 	}
 	if p.split || (p.vs != nil && p.vs.split) {

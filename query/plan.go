@@ -42,11 +42,12 @@ type plan struct {
 	outputs    []output
 	shown      []shownFigure // with marks
 
-	okOnly  bool // only trials with status ok take part
-	split   bool // simulated trials stand apart
-	doubts  bool // aggregates of figures are shown, on which findings may touch
-	marks   bool // show says how bad the findings on its figures are
-	numbers bool // the answer names the trials of each row
+	okOnly      bool // only trials with status ok take part
+	unretracted bool // retracted trials do not, although the query names status
+	split       bool // simulated trials stand apart
+	doubts      bool // aggregates of figures are shown, on which findings may touch
+	marks       bool // show says how bad the findings on its figures are
+	numbers     bool // the answer names the trials of each row
 	// early says that a baseline is needed before the last row was read.
 	early bool
 

@@ -77,8 +77,12 @@ func Why(ctx context.Context, src Source, number int64, text string, opt Options
 // causes follows the trial through the clauses until one keeps it out.
 func (p *plan) causes(w *watched, a *Answer) []Cause {
 	row := w.row
-	if p.okOnly && row[p.status].Text != string(core.StatusOK) {
-		return []Cause{{"status", "its status is " + row[p.status].Text + ", and only trials with status ok take part"}}
+	if (p.okOnly || p.unretracted) && !p.takes(core.Status(row[p.status].Text)) {
+		which := "only trials with status ok take part"
+		if p.unretracted {
+			which = "such trials take part only where a question names it"
+		}
+		return []Cause{{"status", "its status is " + row[p.status].Text + ", and " + which}}
 	}
 	if p.split && row[p.simulated].True() && a.Excluded.Simulated > 0 {
 		return []Cause{{"simulated", "it is simulated, and real trials qualify"}}
