@@ -2,13 +2,18 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -27,8 +32,9 @@ func runFiles(history, study string) progress.Files {
 }
 
 // detach starts the run again in a session of its own and waits until it holds the
-// study. Whatever keeps it from that is said here, as if it had run here.
-func (a *app) detach(cmd *cli.Command, file *study.File) error {
+// study. Whatever keeps it from that is said here, as if it had run here; and who wants
+// to end meanwhile ends it, which no terminal reaches.
+func (a *app) detach(ctx context.Context, cmd *cli.Command, file *study.File) error {
 	path, _, err := a.databasePath(cmd)
 	if err != nil {
 		return err
@@ -69,8 +75,10 @@ func (a *app) detach(cmd *cli.Command, file *study.File) error {
 	if err != nil {
 		return fmt.Errorf("detach: %w", err)
 	}
-	if said, _ := bufio.NewReader(ready).ReadString('\n'); said == "" {
-		return a.relay(run, log.Name())
+	waiting := &detached{app: a, run: run, log: log}
+	begun, asked := waiting.begin(ctx, ready)
+	if !begun {
+		return waiting.end()
 	}
 	if err := os.Rename(log.Name(), files.Log); err != nil {
 		a.warn("log of the run: %v", err)
@@ -84,6 +92,11 @@ func (a *app) detach(cmd *cli.Command, file *study.File) error {
 	}
 	name := shellWord(file.Study.Name)
 	sb := self(cmd)
+	if asked {
+		a.say("it had begun when it was asked to end: it ends after the trial in progress")
+		a.hint(sb + " attach " + name + " follows it to its end")
+		return quietError{exitInterrupted}
+	}
 	a.hint(sb + " attach " + name + " follows it; " + sb + " stop " + name + " ends it after the trial in progress; " + sb + " status shows all")
 	return err
 }
@@ -98,19 +111,75 @@ func detachedArgs(cmd *cli.Command, path string) []string {
 	return append(append(args, "--"), cmd.Args().Slice()...)
 }
 
-// relay passes on the end of a run that did not come to begin.
-func (a *app) relay(run *exec.Cmd, log string) error {
-	err := run.Wait()
+// detached is a run in a session of its own that has not begun yet.
+type detached struct {
+	app *app
+	run *exec.Cmd
+	log *os.File // what it prints
+
+	told int64 // how much of the log was relayed
+}
+
+// relayEvery is how long a run may take to begin before what it says is relayed, and
+// how often from then on.
+const relayEvery = time.Second
+
+// begin waits until the run has begun, or ends without. The end of the context asks
+// it to end, and a further signal ends it: it has launched nothing yet.
+func (d *detached) begin(ctx context.Context, ready *os.File) (begun, asked bool) {
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(ready).ReadString('\n') // none where it ended
+		said <- line
+	}()
+	relay := time.NewTicker(relayEvery)
+	defer relay.Stop()
+	again := make(chan os.Signal, 2)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	stop, signals := ctx.Done(), 0
+	for {
+		select {
+		case line := <-said:
+			return line != "", asked
+		case <-relay.C:
+			d.relay()
+		case <-stop:
+			stop, asked = nil, true
+			_ = d.run.Process.Signal(os.Interrupt) // it may have ended by itself
+		case <-again:
+			// The first signal is the one that ended the context.
+			if signals++; signals > 1 {
+				_ = d.run.Process.Kill()
+			}
+		}
+	}
+}
+
+// relay passes on what the run has said since the last time.
+//
+// Note: the run writes where the file that it shares with us stands, so that we must
+// not move it by reading.
+func (d *detached) relay() {
+	said, err := io.ReadAll(io.NewSectionReader(d.log, d.told, math.MaxInt64-d.told))
+	if err != nil {
+		d.app.warn("log of the run: %v", err)
+	}
+	d.told += int64(len(said))
+	if text := strings.TrimRight(string(said), "\n"); text != "" {
+		d.app.say("%s", text)
+	}
+}
+
+// end passes on the end of a run that did not come to begin.
+func (d *detached) end() error {
+	err := d.run.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return fmt.Errorf("detach: %w", err)
 	}
-	said, err := os.ReadFile(log)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("detach: %w", err)
-	}
-	a.say("%s", strings.TrimRight(string(said), "\n"))
-	return quietError{max(exitError, exitCodeOf(run.ProcessState))}
+	d.relay()
+	return quietError{max(exitError, exitCodeOf(d.run.ProcessState))}
 }
 
 // starter waits for a detached run to begin; the zero value is nobody.

@@ -38,7 +38,7 @@ func (a *app) runCommand() *cli.Command {
 				return err
 			}
 			if cmd.Bool("detach") {
-				return a.detach(cmd, file)
+				return a.detach(ctx, cmd, file)
 			}
 			db, err := a.openWrite(ctx, cmd)
 			if err != nil {
