@@ -73,6 +73,15 @@ func (r *Runner) gpus(srv *server) []string {
 	return r.File.Local.GPUs
 }
 
+// gpuCount is how many GPUs a launch is given, as far as the files say it; 0 is unknown.
+// A simulator has those that the study is about.
+func (f *File) gpuCount(simulated bool) float64 {
+	if mine := len(f.Local.GPUs); mine > 0 && f.Study.Run.Parallel < 2 && !simulated {
+		return float64(mine)
+	}
+	return float64(f.Study.Hardware.GPUs)
+}
+
 // mark adds to a trial what is known of its GPUs. The server may be nil.
 func (srv *server) mark(t *core.Trial) {
 	if srv == nil || len(srv.reserved.Marks) == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sweepbook/sweepbook/core"
 	"github.com/sweepbook/sweepbook/core/study"
@@ -158,5 +159,78 @@ func TestGPURules(t *testing.T) {
 		if _, err := read(t, strings.Replace(small, "study:", "run: {gpu: "+text+"}\nstudy:", 1)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
+	}
+}
+
+// counting refuses to plan a configuration for fewer GPUs than its knob "tp" asks for.
+type counting struct {
+	fake
+	simulated bool
+}
+
+func (c counting) Info(context.Context) (core.EngineInfo, error) {
+	return core.EngineInfo{Name: "sim", Simulated: c.simulated}, nil
+}
+
+func (c counting) Plan(ctx context.Context, req core.PlanRequest) (core.Plan, error) {
+	if need := req.Config.Knobs["tp"].Num; need > float64(len(req.GPUs)) {
+		return core.Plan{}, fmt.Errorf("tp: %w: %g GPUs are needed, %d given", core.ErrInvalid, need, len(req.GPUs))
+	}
+	return c.fake.Plan(ctx, req)
+}
+
+// What was refused for too few GPUs is measured once there are enough, and asked for no
+// more often than that.
+func TestTooFewGPUsDoNotStick(t *testing.T) {
+	const stage = "stages: [{name: one, try: [{speed: 1}, {tp: 2}]}]\n"
+	for name, tc := range map[string]struct {
+		text      string
+		simulated bool
+		more      func(*study.File)
+	}{
+		"parallel":         {"run: {parallel: 2}\nhardware: {gpus: 1}\n", false, func(f *study.File) { f.Study.Hardware.GPUs = 2 }},
+		"local.yaml":       {"hardware: {gpus: 2}\n", false, func(f *study.File) { f.Local.GPUs = []string{"0", "1"} }},
+		"beside simulator": {"hardware: {gpus: 4}\n", true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _, _, _ := packed(t, tc.text+small+stage, 1)
+			b.Unprepared = true
+			b.File.Local.GPUs = []string{"0"}
+			b.Open = func(context.Context, string) (*study.Session, error) {
+				return &study.Session{Engine: counting{simulated: tc.simulated}, Close: func(context.Context) error { return nil }}, nil
+			}
+			b.Reserve = func(context.Context, core.ID, core.Config) (*study.Reserved, error) {
+				if b.File.Study.Run.Parallel > 1 {
+					return &study.Reserved{Names: []string{"0", "1"}[:b.File.Study.Hardware.GPUs]}, nil
+				}
+				return &study.Reserved{Names: b.File.Local.GPUs}, nil
+			}
+			expect := func(when string, ran int, want string) {
+				t.Helper()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				res, err := b.Run(ctx)
+				if err != nil {
+					t.Fatalf("%s: %v", when, err)
+				}
+				got := ""
+				for _, tr := range b.m.trials {
+					if tr.Option == "tp=2" {
+						got = fmt.Sprintf("%s %s attempt %d", tr.Status, tr.Failure, tr.Attempt)
+					}
+				}
+				if res.Ran != ran || got != want {
+					t.Errorf("%s: %d trials, tp=2 is %s; want %d and %s", when, res.Ran, got, ran, want)
+				}
+			}
+			expect("with one", 3, "failed bad_argument attempt 1")
+			expect("again", 0, "failed bad_argument attempt 1")
+			if tc.more == nil {
+				return
+			}
+			tc.more(b.File)
+			expect("with two", 1, "ok  attempt 2")
+			expect("at last", 0, "ok  attempt 2")
+		})
 	}
 }

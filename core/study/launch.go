@@ -107,9 +107,10 @@ func (r *Runner) start(ctx context.Context, c candidate, trials []*core.Trial) (
 	if err != nil {
 		return srv, err
 	}
-	srv.launch.Setup.Simulated = info.Simulated
+	setup := &srv.launch.Setup
+	setup.Simulated, setup.GPUs = info.Simulated, r.File.gpuCount(info.Simulated)
 	for _, t := range trials {
-		t.Setup.Simulated = info.Simulated
+		t.Setup.Simulated, t.Setup.GPUs = setup.Simulated, setup.GPUs
 	}
 
 	dir := filepath.Join(r.WorkDir, srv.launch.ID.String())

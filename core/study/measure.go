@@ -131,13 +131,20 @@ func (r *Runner) settled(attempts []*core.Trial) bool {
 		switch {
 		case t.Status == core.StatusOK, t.Status == core.StatusStopped:
 			return true
-		case t.Status == core.StatusFailed && !t.Failure.Infra():
+		case t.Status == core.StatusFailed && !t.Failure.Infra() && !r.otherGPUs(t):
 			return true
 		case t.Status == core.StatusFailed && r.mine[t.ID]:
 			infra++
 		}
 	}
 	return infra > r.File.Study.Run.Retries
+}
+
+// otherGPUs reports whether an engine refused to plan a failed trial for another number
+// of GPUs than a launch is given now: what it refused may have been that number.
+func (r *Runner) otherGPUs(t *core.Trial) bool {
+	unplanned := t.Failure == core.BadArgument && t.Launch != nil && len(t.Launch.Argv) == 0
+	return unplanned && t.Setup.GPUs != r.File.gpuCount(t.Setup.Simulated)
 }
 
 // trials plans every trial of a candidate that is not settled yet, in the order
