@@ -104,6 +104,7 @@ func (f *Forecast) Take(e Event) {
 	case EventFailed:
 		if e.Trial.Status != core.StatusAborted {
 			f.end(e.Trial, e.Total)
+			f.ended += e.Total
 		}
 	case EventKnown:
 		f.end(e.Trial, max(1, e.Total))

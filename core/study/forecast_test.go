@@ -95,6 +95,30 @@ func TestForecastOfABudget(t *testing.T) {
 	}
 }
 
+// A launch that failed counts against the budget as the run counts it.
+func TestForecastCountsFailedLaunches(t *testing.T) {
+	file := whole(t, foreseen)
+	file.Study.Run.Trials = 6
+	f := study.NewForecast(&file.Study, study.Durations{})
+	ended := func(status core.Status) *core.Trial {
+		return &core.Trial{Status: status, Workload: core.Workload{Name: "chat"}}
+	}
+	for _, step := range []struct {
+		event study.Event
+		left  int
+	}{
+		{study.Event{Kind: study.EventTrial, Trial: ended(core.StatusOK)}, 5},
+		{study.Event{Kind: study.EventFailed, Trial: ended(core.StatusFailed), Total: 2}, 3},
+		{study.Event{Kind: study.EventFailed, Trial: ended(core.StatusAborted), Total: 2}, 3},
+		{study.Event{Kind: study.EventFailed, Trial: ended(core.StatusFailed), Total: 1}, 2},
+	} {
+		f.Take(step.event)
+		if r := f.Left(); r.Trials != step.left || !r.Budget {
+			t.Errorf("after %d of status %s: %d trials of the budget are left, want %d", step.event.Total, step.event.Trial.Status, r.Trials, step.left)
+		}
+	}
+}
+
 // What earlier runs settled is not estimated again; what was lost is.
 func TestForecastSettles(t *testing.T) {
 	file := whole(t, foreseen)
