@@ -23,12 +23,21 @@ func (b *builder) leftOut() error {
 	return nil
 }
 
-// failures lists every trial that ended without a result.
+// failures lists every trial that ended without a result, and counts those that were
+// measured again since.
 func (b *builder) failures() error {
 	a, err := b.ask("show number, id, stage, option, workload, load, attempt, status, failure" +
-		where(b.scope, `status != "ok"`) + " order by number")
+		where(b.scope, `status != "ok"`, b.unlessAgain()) + " order by number")
 	if err != nil {
 		return err
+	}
+	again := len(b.begun.again)
+	if len(a.Rows) == 0 && again == 0 {
+		return nil
+	}
+	b.heading(2, "Trials without a result")
+	if again > 0 {
+		b.add(block{paragraph: plainText("Interrupted and measured again since, and therefore not listed: " + plural(again, "trial") + ".")})
 	}
 	if len(a.Rows) == 0 {
 		return nil
@@ -47,7 +56,6 @@ func (b *builder) failures() error {
 		t.rows = append(t.rows, row{cells: append(r.cells, codeText(d.FailureLine))})
 	}
 	t.dropEmpty()
-	b.heading(2, "Trials without a result")
 	b.add(block{table: t})
 	return nil
 }

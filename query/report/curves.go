@@ -35,7 +35,7 @@ func (b *builder) curves() error {
 		}
 	}
 	a, err := b.ask("show " + strings.Join(columns, ", ") + ", " + b.obj.value + " as objective" +
-		where(b.scope, `status in ["ok", "failed", "stopped", "aborted", "lost"]`) + " order by number")
+		where(b.scope, `status in ["ok", "failed", "stopped", "aborted", "lost"]`, b.unlessAgain()) + " order by number")
 	if err != nil {
 		return err
 	}

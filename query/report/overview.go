@@ -30,6 +30,9 @@ func (b *builder) title() error {
 	if err := b.countSimulated(); err != nil {
 		return err
 	}
+	if err := b.readBegun(); err != nil {
+		return err
+	}
 	return b.chooseWorkload()
 }
 

@@ -112,6 +112,7 @@ type builder struct {
 	verdict        stats.Comparison // of winner beside baseline; zero where one is missing
 	rivals         []setup          // qualified setups at the winner's load, without the winner
 	tied           []setup          // of these, the ones that cannot be told from it
+	begun          begun            // the trials by what became of them
 	left           unfinished       // what the definition plans beyond the trials
 	qualityUnknown bool
 

@@ -94,7 +94,7 @@ func (b *builder) triedOptions() ([]tried, *rows, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	failed, err := b.ask("show count() as n, min(number) as number" + where(b.scope, b.decided(), `status in ["failed", "stopped", "aborted", "lost"]`) +
+	failed, err := b.ask("show count() as n, min(number) as number" + where(b.scope, b.decided(), `status in ["failed", "stopped", "aborted", "lost"]`, b.unlessAgain()) +
 		byOption + ", status, failure")
 	if err != nil {
 		return nil, nil, err
@@ -114,22 +114,9 @@ func (b *builder) triedOptions() ([]tried, *rows, error) {
 		}
 		all = append(all, t)
 	}
-	all = b.atQualifiedLoads(withoutRepeated(all))
+	all = b.atQualifiedLoads(all)
 	slices.SortStableFunc(all, func(s, t tried) int { return int(s.first.Num - t.first.Num) })
 	return all, a, nil
-}
-
-// withoutRepeated leaves out what was lost or aborted and measured later: of the
-// option nothing is open.
-func withoutRepeated(all []tried) []tried {
-	cut := func(t tried) bool {
-		return t.failure == string(core.StatusLost) || t.failure == string(core.StatusAborted)
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(t tried) bool {
-		return cut(t) && slices.ContainsFunc(all, func(o tried) bool {
-			return o.failure == "" && o.stage == t.stage && o.option == t.option && o.config == t.config && o.loadKey == t.loadKey
-		})
-	})
 }
 
 // atQualifiedLoads keeps the loads that the objective leaves open: where it asks

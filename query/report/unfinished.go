@@ -27,6 +27,7 @@ type begun struct {
 	settled map[string]bool     // configurations, and each of them at its spots: see at
 	options map[string][]string // settled, by stage
 	cut     []cutShort
+	again   []string // numbers of trials that were cut short and measured again since
 }
 
 // cutShort is a trial that ended without telling anything of its configuration.
@@ -42,10 +43,8 @@ func (b *builder) findUnfinished() error {
 	if b.def == nil {
 		return nil
 	}
-	done, err := b.readBegun()
-	if err != nil {
-		return err
-	}
+	done := b.begun
+	var err error
 	if b.left.untried, err = b.untried(done); err != nil {
 		return err
 	}
@@ -65,28 +64,40 @@ func (b *builder) findUnfinished() error {
 	return nil
 }
 
-// cutStatuses are those of trials which a resumed study measures again.
-var cutStatuses = []core.Status{core.StatusPlanned, core.StatusLaunching, core.StatusRunning, core.StatusAborted, core.StatusLost}
+// cut picks the trials that a resumed study measures again.
+const cut = `status in ["planned", "launching", "running", "aborted", "lost"]`
 
-// readBegun asks for every trial of the study that may tell what is left.
-func (b *builder) readBegun() (begun, error) {
-	a, err := b.ask("show number, stage, option, config, workload, repeat, status, " + loadFields + where(b.scope, `status != "retracted"`) + " order by number")
+// readBegun asks which trials have told something of their configuration.
+func (b *builder) readBegun() error {
+	if b.def == nil {
+		// A history may be long, and without a definition only these matter.
+		a, err := b.ask("show count() as n" + where(b.scope, cut))
+		if err != nil {
+			return err
+		}
+		b.queries = b.queries[:len(b.queries)-1]
+		if len(a.Rows) == 0 || a.count(0, "n") == 0 {
+			return nil
+		}
+	}
+	a, err := b.ask("show number, stage, option, config, workload, repeat, " + cut + " as cut, " + loadFields + where(b.scope, `status != "retracted"`) + " order by number")
 	if err != nil {
-		return begun{}, err
+		return err
 	}
 	b.queries = b.queries[:len(b.queries)-1] // it gives names, no figures
 	done := begun{settled: map[string]bool{}, options: map[string][]string{}}
 	trial := func(i int) string {
 		return spot{a.text(i, "workload"), loadKey(a, i)}.at(a.text(i, "config")) + " repeat " + a.text(i, "repeat")
 	}
-	cut := func(i int) bool { return slices.Contains(cutStatuses, core.Status(a.text(i, "status"))) }
+	cut := func(i int) bool { return a.get(i, "cut").True() }
+	last := map[string]int{} // row that settled a trial
 	for i := range a.Rows {
 		if cut(i) {
 			continue
 		}
 		config, stage, option := a.text(i, "config"), a.text(i, "stage"), a.text(i, "option")
 		done.options[stage] = append(done.options[stage], option)
-		done.settled[config], done.settled[trial(i)] = true, true
+		done.settled[config], last[trial(i)] = true, i
 		who := []string{config}
 		if stage == verification {
 			who = append(who, option)
@@ -97,11 +108,25 @@ func (b *builder) readBegun() (begun, error) {
 		}
 	}
 	for i := range a.Rows {
-		if cut(i) && !done.settled[trial(i)] {
+		switch {
+		case !cut(i):
+		case last[trial(i)] > i:
+			done.again = append(done.again, a.text(i, "number"))
+		default:
 			done.cut = append(done.cut, cutShort{a.text(i, "number"), a.text(i, "stage"), a.text(i, "option")})
 		}
 	}
-	return done, nil
+	b.begun = done
+	return nil
+}
+
+// unlessAgain is the condition that leaves out trials which were cut short and measured
+// again since: of them nothing is missing. It is "" where there are none.
+func (b *builder) unlessAgain() string {
+	if len(b.begun.again) == 0 {
+		return ""
+	}
+	return "number not in [" + strings.Join(b.begun.again, ", ") + "]"
 }
 
 // untried lists the alternatives of which no trial has ended and that equal nothing

@@ -112,3 +112,33 @@ func TestUnfinishedGrid(t *testing.T) {
 	md = string(build(t, m, def.Name, def, report.Options{}).Markdown(""))
 	contains(t, md, "untried: 1 configuration of those that are drawn.")
 }
+
+// TestMeasuredAgain: a trial that was interrupted and measured again since is counted,
+// and stands neither in a table nor in a chart; one that was not is listed.
+func TestMeasuredAgain(t *testing.T) {
+	m, def := interrupted("baseline", "FP8")
+	cut := *m.trials[1]
+	cut.Status, cut.Failure, cut.Figures = core.StatusAborted, "interrupted", nil
+	m.trials = m.trials[:1]
+	m.add(cut)
+	cut.Status, cut.Failure = core.StatusLost, ""
+	m.add(cut)
+	r := build(t, m, def.Name, def, report.Options{})
+	md := sections(string(r.Markdown("")))
+	contains(t, md["What was tried"], "aborted: interrupted", "**lost**")
+	contains(t, md["Trials without a result"], "| 2 |", "| 3 |")
+
+	again, _ := interrupted("baseline", "FP8")
+	m.add(*again.trials[1])
+	r = build(t, m, def.Name, def, report.Options{})
+	md = sections(string(r.Markdown("")))
+	if body := md["What was tried"]; strings.Contains(body, "interrupted") || strings.Contains(body, "lost") {
+		t.Errorf("what was measured again is listed:\n%s", body)
+	}
+	if got := strings.TrimSpace(md["Trials without a result"]); got != "Interrupted and measured again since, and therefore not listed: 2 trials." {
+		t.Errorf("trials without a result:\n%s", got)
+	}
+	if bars := r.Figure("stages.png").Bars; len(bars) != 2 {
+		t.Errorf("bars: %+v", bars)
+	}
+}
