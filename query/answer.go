@@ -92,6 +92,7 @@ type Residue struct {
 //	having       groups were left out by having
 //	empty_group  nothing qualifies in a group
 //	no_baseline  rows for which vs found no trial
+//	baseline     what vs compares with is the median of several trials
 //	missing      an aggregate, or the median of repeats, passed over trials without
 //	             a value
 //	repeats      what per made one may not be repeats, or mixes sums with medians

@@ -118,7 +118,8 @@
 // trial is compared with simulated ones only, unless vs names simulated; this holds
 // in show too. gain is (value - base) / |base|, with its sign turned where lower is
 // better (the field's own direction, else the verb's); it is a fraction. In show a
-// bare gain is that of the first measured column.
+// bare gain is that of the first measured column. A warning says where the median is one of
+// several trials, how far these lie apart, and whether a row is part of its own baseline.
 //
 // Rows of a group come best first, then by prefer, then by started_at, then by id;
 // those of show by started_at, then by number, so that imported trials of which no

@@ -224,7 +224,7 @@ func (p *plan) versusKey(row []core.Value) string {
 
 // addBaseline takes a row that is a baseline.
 func (p *plan) addBaseline(row []core.Value) {
-	if (p.vs.okOnly && row[p.status].Text != string(core.StatusOK)) || p.vs.cond.cond(row) != yes {
+	if !p.isBaseline(row) {
 		return
 	}
 	key := p.versusKey(row)
@@ -248,10 +248,16 @@ func (p *plan) baseValue(row []core.Value, i int) core.Value {
 	if b == nil {
 		return core.Missing()
 	}
-	if b.medians == nil {
-		for _, xs := range b.values {
-			b.medians = append(b.medians, summary("median", xs, 0))
-		}
-	}
+	b.settle()
 	return b.medians[i]
+}
+
+// settle takes the medians, once all rows were read, and leaves the values sorted.
+func (b *baseline) settle() {
+	if b.medians != nil {
+		return
+	}
+	for _, xs := range b.values {
+		b.medians = append(b.medians, summary("median", xs, 0))
+	}
 }

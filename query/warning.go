@@ -50,6 +50,7 @@ func (e *evaluation) warnings(a *Answer, t *tally, notes *assertions, groups, sh
 			warn("no_baseline", "%s without a baseline: no trial where %s has the same %s",
 				plural(n, "row"), p.q.vs.text, p.versusKeys())
 		}
+		out = append(out, p.baselineWarnings(shown)...)
 	}
 	for i, agg := range p.aggregates {
 		passed, all := 0, 0

@@ -113,6 +113,8 @@ type rival struct {
 	verdicts    map[int64]map[string]int
 
 	trials, considered, status, simulated, where, undecided, unasked, noRate, noGoal int
+
+	bases rivalBases
 }
 
 // table reads a small table, its rows by id.

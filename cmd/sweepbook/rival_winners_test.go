@@ -138,6 +138,7 @@ func (r *rival) winners(by []string) error {
 		seen = append(seen, g.seen)
 	}
 	a["rows"], a["ties"], a["empty_groups"] = list, ties, empty
+	a["warnings"] = append(a["warnings"].([]any), r.bases.warnings(len(list))...)
 	a["residue"] = r.residue(seen, append([]string{"simulated"}, by...)...)
 	return r.print(a)
 }
@@ -202,7 +203,7 @@ func (r *rival) baseline(row map[string]any, seen *rivalSeen) error {
 		}
 		return "(" + strings.Join(ids, ", ") + ")"
 	}
-	rows, err := r.db.Query("SELECT setup, workload, load_point, context, ifnull(launch, 0), total_tps FROM trial WHERE setup IN " +
+	rows, err := r.db.Query("SELECT setup, workload, load_point, context, ifnull(launch, 0), total_tps, number FROM trial WHERE setup IN " +
 		list(r.setup, func(m map[string]any) bool { return m["model"] == row["model"] && m["simulated"] == int64(0) }) +
 		" AND workload IN " + list(r.workload, func(m map[string]any) bool { return m["workload"] == row["workload"] }) +
 		" AND load_point IN " + list(r.point, func(m map[string]any) bool { return m["load"] == row["load"] }))
@@ -211,10 +212,12 @@ func (r *rival) baseline(row map[string]any, seen *rivalSeen) error {
 	}
 	defer rows.Close()
 	var xs []float64
+	own := false
 	for rows.Next() {
 		var at spot
 		var x sql.NullFloat64
-		if err := rows.Scan(&at.setup, &at.workload, &at.point, &at.context, &at.launch, &x); err != nil {
+		var number int
+		if err := rows.Scan(&at.setup, &at.workload, &at.point, &at.context, &at.launch, &x, &number); err != nil {
 			return err
 		}
 		// The contexts are too many to be looked up in the index one by one.
@@ -224,14 +227,58 @@ func (r *rival) baseline(row map[string]any, seen *rivalSeen) error {
 		seen.add(at)
 		if x.Valid {
 			xs = append(xs, x.Float64)
+			own = own || number == row["number"]
 		}
 	}
 	slices.Sort(xs)
 	base := medianOfSorted(xs)
+	r.bases.add(row["number"].(int), base, xs, own)
 	row["base(total_tps)"] = base
 	row["gain"] = (row["total_tps"].(float64) - base) / math.Abs(base)
 	delete(row, "load")
 	return rows.Err()
+}
+
+// rivalBases are the rows that were compared with medians of several trials.
+type rivalBases struct {
+	several, own int
+	of           int // trial of the row whose baselines lie furthest apart
+	apart        float64
+	widest       []float64
+}
+
+func (b *rivalBases) add(number int, median float64, sorted []float64, own bool) {
+	n := len(sorted)
+	if n < 2 {
+		return
+	}
+	if b.several++; own {
+		b.own++
+	}
+	if apart := (sorted[n-1] - sorted[0]) / math.Abs(median); b.several == 1 || apart > b.apart {
+		b.of, b.apart, b.widest = number, apart, sorted
+	}
+}
+
+func (b *rivalBases) warnings(rows int) []any {
+	if b.several == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the median of %d trials, %.6g to %.6g", len(b.widest), b.widest[0], b.widest[len(b.widest)-1])
+	switch {
+	case rows > 1:
+		text = fmt.Sprintf("a median of several trials in %d of %d rows; in that of trial %d %s", b.several, rows, b.of, text)
+		switch b.own {
+		case 0:
+		case 1:
+			text += "; in 1 row the row's own trial is among them"
+		default:
+			text += fmt.Sprintf("; in %d rows the row's own trial is among them", b.own)
+		}
+	case b.own > 0:
+		text += fmt.Sprintf(", trial %d itself among them", b.of)
+	}
+	return []any{map[string]any{"code": "baseline", "message": "base(total_tps): " + text}}
 }
 
 func medianOfSorted(xs []float64) float64 {
