@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -91,7 +92,7 @@ func TestDetachedRunIsHeard(t *testing.T) {
 				if err := run.Wait(); err != nil {
 					t.Error(err)
 				}
-			} else if err := d.end(); err != (quietError{tc.code}) {
+			} else if err := d.end(); !errors.Is(err, quietError{tc.code}) {
 				t.Errorf("%v, want exit code %d", err, tc.code)
 			}
 			got, want := heard.String(), tc.said
