@@ -234,3 +234,34 @@ func TestTooFewGPUsDoNotStick(t *testing.T) {
 		})
 	}
 }
+
+// named reports another name of the GPU than the study has.
+type named struct{ fake }
+
+func (n named) Plan(ctx context.Context, req core.PlanRequest) (core.Plan, error) {
+	plan, err := n.fake.Plan(ctx, req)
+	plan.SetupHints = map[string]core.Value{"gpu": core.String("NVIDIA H100 80GB HBM3")}
+	return plan, err
+}
+
+// What was measured is measured, whatever the machine calls the GPU that the study
+// names: once and for all where the study names a part of it, once a run where it is
+// another one.
+func TestAnotherNameOfTheGPU(t *testing.T) {
+	for gpu, again := range map[string]int{"H100": 0, "NVIDIA H100 80GB HBM3": 0, "A100": 2} {
+		t.Run(gpu, func(t *testing.T) {
+			b := benchOf(t, small+"hardware: {gpu: "+gpu+"}\nstages: [{name: one, try: [{speed: 1}]}]\n")
+			b.Open = func(context.Context, string) (*study.Session, error) {
+				return &study.Session{Engine: named{}, Close: func(context.Context) error { return nil }}, nil
+			}
+			for _, want := range []int{2, again} {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				res, err := b.Run(ctx)
+				cancel()
+				if err != nil || res.Ran != want {
+					t.Fatalf("%d trials and %v, want %d", res.Ran, err, want)
+				}
+			}
+		})
+	}
+}

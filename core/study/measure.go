@@ -99,9 +99,15 @@ func (r *Runner) done(w core.NamedWorkload) []*core.Trial {
 // now, as far as both are known: after another version, image or GPU was chosen,
 // what was measured before is another measurement.
 func alike(earlier, planned core.Setup) bool {
-	same := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return sameImage(earlier.Image, planned.Image) && same(earlier.GPU, planned.GPU) &&
+	return sameImage(earlier.Image, planned.Image) && sameGPU(earlier.GPU, planned.GPU) &&
 		(planned.EngineVersion == "" || earlier.EngineVersion == "" || sameRelease(earlier.EngineVersion, planned.EngineVersion))
+}
+
+// sameGPU compares names of GPUs, of which people write a part: H100 is the NVIDIA
+// H100 80GB HBM3 that the machine reports.
+func sameGPU(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return strings.Contains(a, b) || strings.Contains(b, a)
 }
 
 // sameImage compares references to images. Only what was launched has a digest.
@@ -161,7 +167,9 @@ func (r *Runner) trials(c candidate, workloads []core.NamedWorkload) (out, known
 				t := r.newTrial(c, w, load, repeat)
 				var attempts []*core.Trial
 				for _, earlier := range r.known[trialKey(t)] {
-					if alike(earlier.Setup, t.Setup) {
+					// What this run has measured is never measured again by it, whatever the
+					// engine says of the setup beside what was planned.
+					if r.mine[earlier.ID] || alike(earlier.Setup, t.Setup) {
 						attempts = append(attempts, earlier)
 					}
 				}
