@@ -89,8 +89,7 @@ func (b *builder) undrawn(done begun) int {
 	return max(0, left)
 }
 
-// knownConfigs are the configurations that the definition leads to and a trial has
-// measured.
+// knownConfigs are the configurations that the stages lead to and a trial has measured.
 func (b *builder) knownConfigs(done begun) []core.Config {
 	var out []core.Config
 	seen := map[string]bool{}
@@ -101,9 +100,11 @@ func (b *builder) knownConfigs(done begun) []core.Config {
 		}
 	}
 	add(b.base())
-	for _, p := range b.plannedOptions() {
-		for _, c := range slices.Clone(out) {
-			add(c.With(p.change))
+	for _, s := range b.def.Stages {
+		for _, o := range s.Try {
+			for _, c := range slices.Clone(out) {
+				add(c.With(o.Change))
+			}
 		}
 	}
 	return out

@@ -130,15 +130,16 @@ func (b *builder) unlessAgain() string {
 }
 
 // untried lists the alternatives of which no trial has ended and that equal nothing
-// which was measured. A stage with a condition is passed over where a later one was
-// tried, or where all before it was and the condition does not hold of the best.
+// which was measured, be it laid over the baseline or over what earlier stages chose. A
+// stage with a condition is passed over where a later one was tried, or where all before
+// it was and the condition does not hold of the best.
 func (b *builder) untried(done begun) ([]planned, error) {
 	var out []planned
 	known := b.knownConfigs(done)
 	skipped := map[string]bool{}
 	for _, p := range b.plannedOptions() {
 		if skipped[p.stage] || slices.ContainsFunc(done.options[p.stage], func(o string) bool { return named(p, o) }) ||
-			slices.ContainsFunc(known, func(c core.Config) bool { return has(c, p.change) }) {
+			done.settled[b.base().With(p.change).Hash()] || slices.ContainsFunc(known, func(c core.Config) bool { return has(c, p.change) }) {
 			continue
 		}
 		if p.when != "" && len(done.options[p.stage]) == 0 {
