@@ -100,7 +100,7 @@ func (p *plan) residueNames() []string {
 // unnoticed reports whether nobody looks at a field of the residue. Whether a figure is
 // a simulated one matters also where the query has chosen it.
 func (p *plan) unnoticed(name string) bool {
-	return p.settled[name] && !(p.doubts && name == "simulated")
+	return p.settled[name] && (!p.doubts || name != "simulated")
 }
 
 // planResidue says where a row has the fields of the residue.
