@@ -224,7 +224,10 @@ func (t *table) withUnit(i int, c column, cells []string) (column, string) {
 
 // decimalComma is a number as spreadsheets write it where the comma is the decimal
 // mark, with or without points or blanks between thousands.
-var decimalComma = regexp.MustCompile(`^([+-]?\d+|[+-]?\d{1,3}(?:[.  ]\d{3})+),(\d+)( ?%)?$`)
+var decimalComma = regexp.MustCompile(`^([+-]?\d+|[+-]?\d{1,3}(?:[. \x{a0}\x{202f}]\d{3})+),(\d+)(?:[ \x{a0}]?(%))?$`)
+
+// grouping takes away what stands between thousands there.
+var grouping = strings.NewReplacer(".", "", " ", "", "\u00a0", "", "\u202f", "")
 
 // pointed writes a number with a decimal point. Where values are separated by
 // semicolons that is what the comma is for: 51,234 is no fifty thousand.
@@ -233,7 +236,7 @@ func pointed(cell string) string {
 	if m == nil {
 		return cell
 	}
-	return strings.NewReplacer(".", "", " ", "", " ", "").Replace(m[1]) + "." + m[2] + strings.TrimSpace(m[3])
+	return grouping.Replace(m[1]) + "." + m[2] + m[3]
 }
 
 // addRow hands a row over unless it states no figure and no status.

@@ -41,6 +41,7 @@ func TestColumns(t *testing.T) {
 		{"total_tps", "2345,678", "total_tps=2345.678"},
 		{"total_tps", "51,234", "total_tps=51.234"},
 		{"total_tps", "1.234,5", "total_tps=1234.5"},
+		{"total_tps", "1\u00a0234,5", "total_tps=1234.5"}, {"total_tps", "1\u202f234\u202f567,5", "total_tps=1.2345675e+06"},
 		{"total_tps", "1,234.5", "total_tps=1234.5"},
 		{"Success", "98,5 %", "success_rate=0.985"},
 		{"Duration (s)", "7", "duration_s=7"},

@@ -14,6 +14,19 @@ import (
 	"github.com/sweepbook/sweepbook/plugins/serving"
 )
 
+// await waits until a server of this process that serves the model m is ready.
+func await(t *testing.T, server http.Handler, health string) error {
+	t.Helper()
+	s := httptest.NewServer(server)
+	t.Cleanup(s.Close)
+	log := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := serving.ReadyCheck{Rule: core.ReadyRule{BaseURL: s.URL, Model: "m", Timeout: time.Minute}, PIDs: []int{os.Getpid()}, LogPath: log, Health: health}
+	return check.Await(t.Context())
+}
+
 // TestHealthFirst: an engine may list a model that it still loads; where a health
 // path is named, nothing else is asked before it answers 200.
 func TestHealthFirst(t *testing.T) {
@@ -33,14 +46,7 @@ func TestHealthFirst(t *testing.T) {
 	mux.HandleFunc("POST /v1/completions", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"text\":\"a\"}]}\n\ndata: [DONE]\n\n")
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	log := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(log, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check := serving.ReadyCheck{Rule: core.ReadyRule{BaseURL: server.URL, Model: "m", Timeout: time.Minute}, PIDs: []int{os.Getpid()}, LogPath: log, Health: "/health"}
-	if err := check.Await(t.Context()); err != nil {
+	if err := await(t, mux, "/health"); err != nil {
 		t.Fatal(err)
 	}
 	if looks.Load() < 4 || early.Load() > 0 {
@@ -64,14 +70,7 @@ func TestBusyIsNoTry(t *testing.T) {
 			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"text\":\"a\"}]}\n\ndata: [DONE]\n\n")
 		}
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	log := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(log, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check := serving.ReadyCheck{Rule: core.ReadyRule{BaseURL: server.URL, Model: "m", Timeout: time.Minute}, PIDs: []int{os.Getpid()}, LogPath: log}
-	if err := check.Await(t.Context()); err != nil {
+	if err := await(t, mux, ""); err != nil {
 		t.Errorf("after %d completions: %v", asked.Load(), err)
 	}
 }
